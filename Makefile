@@ -1,0 +1,74 @@
+# Every target prepares what it needs in .venv by itself, and finds it ready the second time.
+# PYTHON=python3.12 chooses the interpreter (3.11 or newer), ARGS="--html compare.html" goes to the command.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help compare dashboard test lint bars clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make compare    compare buflend with pandas, pyarrow and polars on this machine (ARGS="--html compare.html")'
+	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
+	@echo 'make lint       check style, format and types'
+	@echo 'make bars       measure the bars: import time, as_ndarray, bytes per Buffer'
+	@echo 'make dashboard  show benchmark results (not yet)'
+	@echo 'make clean      remove what these targets made'
+	@echo
+	@echo 'Each needs only Python 3.11 or newer and sets up $(VENV) itself; PYTHON=python3.12 chooses the interpreter.'
+
+compare: $(VENV)/.bench
+	$(BIN)/buflend compare $(ARGS)
+
+dashboard: $(VENV)/.bench
+	$(BIN)/buflend dashboard $(ARGS)
+
+test: $(VENV)/.sessions
+	$(BIN)/nox $(ARGS)
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests/typing_cases.py
+
+bars: $(VENV)/.bars
+	$(BIN)/python asv_bench/bars.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build compare.html compare.json
+
+# pip reads dependency groups since 25.1, newer than what most interpreters bring.
+$(VENV)/.pip:
+	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("buflend needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo '$(PYTHON) cannot make virtual environments: its venv or ensurepip module is missing. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+	@echo 'Setting up $(VENV)'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.pip pyproject.toml
+	@echo 'Installing buflend and its peers'
+	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.bars: $(VENV)/.bench
+	@$(PIP) --editable '.[bench]' --group bars
+	@touch $@
+
+$(VENV)/.sessions: $(VENV)/.pip pyproject.toml
+	@echo 'Installing the session runner'
+	@$(PIP) --group sessions
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.pip pyproject.toml
+	@echo 'Installing the checkers'
+	@$(PIP) --group lint
+	@touch $@

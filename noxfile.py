@@ -1,0 +1,108 @@
+"""Test sessions: one per interpreter found, one for the built wheel, one with the oldest NumPy.
+
+`make test` runs them all, one after the other. Of one only: `make test ARGS="-s tests-3.12"`; with arguments for pytest:
+`make test ARGS="-s tests-3.12 -- -k offset"`. Environments are kept and installed into again when pyproject.toml changes.
+
+BUFLEND_FRAMEWORKS=1 adds the groups `frameworks` and `cuda` to the session of Python 3.11: gigabytes on some platforms.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import nox
+
+VERSIONS = ("3.11", "3.12", "3.13")
+PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+PROJECT = Path(__file__).parent
+
+nox.options.reuse_venv = "yes"
+nox.options.error_on_external_run = True
+
+
+def find(version: str) -> str | None:
+    """Return the path of an interpreter of this version that runs: pyenv's shims exist, and fail, for inactive ones."""
+    on_path = shutil.which(f"python{version}")
+    in_pyenv = sorted(PYENV.glob(f"{version}.*/bin/python"), key=lambda path: path.stat().st_mtime, reverse=True)
+    ask = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys.executable)"
+    for candidate in [*([on_path] if on_path else []), *map(str, in_pyenv)]:
+        answer = subprocess.run([candidate, "-c", ask], capture_output=True, text=True, check=False)
+        if answer.returncode == 0 and answer.stdout.startswith(f"{version} "):
+            return answer.stdout.split(maxsplit=1)[1].strip()
+    return None
+
+
+FOUND = {version: path for version in VERSIONS if (path := find(version))}
+NOT_FOUND = f"no working interpreter on PATH or in {PYENV}"
+
+
+def install(session: nox.Session, *arguments: str) -> None:
+    """Install with pip, unless the same was installed before."""
+    recipe = hashlib.sha256((PROJECT / "pyproject.toml").read_bytes() + repr(arguments).encode()).hexdigest()
+    stamp = Path(session.virtualenv.location) / f"installed-{recipe[:16]}"
+    if not stamp.exists():
+        session.install("pip>=25.1")
+        session.install(*arguments)
+        stamp.touch()
+
+
+def tests(session: nox.Session) -> None:
+    """Run all tests and doctests on the checkout."""
+    install(session, "--editable", ".", "--group", "test")
+    if os.environ.get("BUFLEND_FRAMEWORKS") and session.name == "tests-3.11":
+        install(session, "--group", "frameworks")
+        install(session, "--editable", ".", "--group", "cuda")
+    session.run("pytest", *session.posargs)
+
+
+def wheel(session: nox.Session) -> None:
+    """Build sdist and wheel; run the sdist's tests on the installed wheel, from a folder that is neither."""
+    install(session, "--editable", ".", "--group", "test")
+    neutral = Path(session.create_tmp()) / "built"
+    shutil.rmtree(neutral, ignore_errors=True)
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(neutral), str(PROJECT), silent=True)
+    (sdist,) = neutral.glob("*.tar.gz")
+    (built,) = neutral.glob("*.whl")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(neutral, filter="data")
+    unpacked = neutral / sdist.name.removesuffix(".tar.gz")
+    session.install("--force-reinstall", "--no-deps", str(built))
+    session.chdir(neutral)
+    session.run(
+        "pytest",
+        *("--config-file", str(unpacked / "pyproject.toml"), "--rootdir", str(unpacked), "-o", "pythonpath="),
+        *(
+            str(unpacked / "tests"),
+            "--pyargs",
+            *(f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")),
+        ),
+        *session.posargs,
+        env={"BUFLEND_TEST_INSTALLED": "1"},
+    )
+
+
+def oldest(session: nox.Session) -> None:
+    """Run the tests that need only NumPy, with the lowest that is supported and no peer."""
+    install(session, "--editable", ".", "--group", "oldest")
+    session.run("pytest", "-m", "not peers", "tests", "minimal", "shared", *session.posargs)
+
+
+def register(name: str, function: object, version: str | None) -> None:
+    """Make a session for an interpreter that was found, one that says what is missing otherwise."""
+
+    def missing(session: nox.Session) -> None:
+        session.skip(NOT_FOUND)
+
+    if version in FOUND:
+        nox.session(function, name=name, python=FOUND[version])
+    else:
+        nox.session(missing, name=name, venv_backend="none")
+
+
+for each in VERSIONS:
+    register(f"tests-{each}", tests, each)
+register("wheel", wheel, max(FOUND, default=None))
+register("oldest", oldest, "3.11")
