@@ -1,7 +1,7 @@
 """Test sessions: one per interpreter found, one for the built wheel, one with the oldest NumPy.
 
-`make test` runs them all, one after the other. Of one only: `make test ARGS="-s tests-3.12"`; with arguments for pytest:
-`make test ARGS="-s tests-3.12 -- -k offset"`. Environments are kept and installed into again when pyproject.toml changes.
+`make test` runs them all, one after the other. `make test ARGS="-s tests-3.12"` runs one; what follows `--` goes to
+pytest: `make test ARGS="-s tests-3.12 -- -k offset"`. An environment is kept until pyproject.toml changes.
 
 BUFLEND_FRAMEWORKS=1 adds the groups `frameworks` and `cuda` to the session of Python 3.11: gigabytes on some platforms.
 """
@@ -10,7 +10,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import nox
@@ -27,7 +26,7 @@ def find(version: str) -> str | None:
     """Return the path of an interpreter of this version that runs: pyenv's shims exist, and fail, for inactive ones."""
     on_path = shutil.which(f"python{version}")
     in_pyenv = sorted(PYENV.glob(f"{version}.*/bin/python"), key=lambda path: path.stat().st_mtime, reverse=True)
-    ask = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys.executable)"
+    ask = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
     for candidate in [*([on_path] if on_path else []), *map(str, in_pyenv)]:
         answer = subprocess.run([candidate, "-c", ask], capture_output=True, text=True, check=False)
         if answer.returncode == 0 and answer.stdout.startswith(f"{version} "):
@@ -66,22 +65,14 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--no-isolation", "--outdir", str(neutral), str(PROJECT), silent=True)
     (sdist,) = neutral.glob("*.tar.gz")
     (built,) = neutral.glob("*.whl")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(neutral, filter="data")
-    unpacked = neutral / sdist.name.removesuffix(".tar.gz")
+    shutil.unpack_archive(sdist, neutral)
+    tree = neutral / sdist.name.removesuffix(".tar.gz")
     session.install("--force-reinstall", "--no-deps", str(built))
     session.chdir(neutral)
-    session.run(
-        "pytest",
-        *("--config-file", str(unpacked / "pyproject.toml"), "--rootdir", str(unpacked), "-o", "pythonpath="),
-        *(
-            str(unpacked / "tests"),
-            "--pyargs",
-            *(f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")),
-        ),
-        *session.posargs,
-        env={"BUFLEND_TEST_INSTALLED": "1"},
-    )
+    settings = ["--config-file", str(tree / "pyproject.toml"), "--rootdir", str(tree), "-o", "pythonpath="]
+    parts = [f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")]
+    installed = {"BUFLEND_TEST_INSTALLED": "1"}  # makes the tests fail where they meet the checkout
+    session.run("pytest", *settings, str(tree / "tests"), "--pyargs", *parts, *session.posargs, env=installed)
 
 
 def oldest(session: nox.Session) -> None:
