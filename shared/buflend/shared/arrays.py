@@ -1,0 +1,141 @@
+"""Arrays over memory: NumPy's and CuPy's, with the owner in their `base` chain.
+
+Lives here: the layout of an array in a block (dtype, shape, strides, offset) and its bounds. Must not know: where the
+block came from. NumPy and CuPy are imported by the first call that makes one of their arrays.
+"""
+
+from operator import index
+
+from .device import HOST_READABLE, DeviceType, device_name, require_host
+from .errors import DeviceError
+from .memory import Memory, exact_view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+    Plan = tuple[np.dtype[Any], int, Callable[..., NDArray[Any]], type[np.ndarray]]
+
+# What a dtype argument means, and the functions of NumPy that make its arrays. The first entry imports NumPy.
+_plans: "dict[object, Plan]" = {}
+_MOST_PLANS = 256
+
+
+def _plan(dtype: "DTypeLike") -> "Plan":
+    import numpy as np
+
+    parsed = np.dtype(dtype)
+    if parsed.hasobject:
+        raise TypeError(f"dtype: got {parsed}, expected a type of plain data: its items are references to objects")
+    if not parsed.itemsize:
+        raise ValueError(f"dtype: got {dtype!r}, expected a type with a size, such as 'uint8' or 'S4'")
+    plan = (parsed, parsed.itemsize, np.frombuffer, np.ndarray)
+    if parsed.names is None:  # the names of a structured type can be changed in place
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        try:
+            _plans[dtype] = plan
+        except TypeError:
+            pass  # an unhashable description
+    return plan
+
+
+def to_ndarray(
+    memory: Memory,
+    dtype: "DTypeLike" = "uint8",
+    shape: "int | Sequence[int] | None" = None,
+    strides: "Sequence[int] | None" = None,
+    offset: int = 0,
+) -> "NDArray[Any]":
+    """Return host memory as an ndarray; see `buflend.minimal.as_ndarray`."""
+    require_host(memory._device, "the memory")
+    try:
+        plan = _plans[dtype]
+    except (KeyError, TypeError):
+        plan = _plan(dtype)
+    parsed, itemsize, frombuffer, ndarray = plan
+    if shape is None and strides is None:
+        if offset or memory._bufsize % itemsize:
+            _count(memory._bufsize, itemsize, offset)
+        return frombuffer(exact_view(memory), parsed, -1, offset)
+    dims, steps = _layout(memory._bufsize, itemsize, shape, strides, offset)
+    return ndarray(dims, parsed, exact_view(memory), offset, steps)
+
+
+def to_cupy(
+    memory: Memory,
+    dtype: "DTypeLike" = "uint8",
+    shape: "int | Sequence[int] | None" = None,
+    strides: "Sequence[int] | None" = None,
+    offset: int = 0,
+) -> "Any":
+    """Return device memory as a CuPy array; see `buflend.minimal.as_cupy`."""
+    kind, ordinal = memory._device
+    if kind not in _CUPY_DEVICES:
+        host = "; view it with as_ndarray" if kind in HOST_READABLE else ""
+        raise DeviceError(f"the memory lies on {device_name(memory._device)}, which CuPy cannot view{host}")
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceError(
+            f"the memory lies on {device_name(memory._device)} and CuPy, which would view it, cannot be imported: "
+            "install cupy for your CUDA version"
+        ) from error
+    parsed = cupy.dtype(dtype)
+    if shape is None and strides is None:
+        dims, steps = (_count(memory._bufsize, parsed.itemsize, offset),), None
+    else:
+        dims, steps = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
+    unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
+    return cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
+
+
+_CUPY_DEVICES = frozenset({DeviceType.CUDA, DeviceType.CUDA_MANAGED, DeviceType.ROCM})
+
+
+def _count(bufsize: int, itemsize: int, offset: int) -> int:
+    """Return how many items follow `offset`, all in bytes; nothing may be left over."""
+    if not 0 <= index(offset) <= bufsize:
+        raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
+    count, rest = divmod(bufsize - offset, itemsize)
+    if rest:
+        raise ValueError(
+            f"the {bufsize - offset} bytes from offset {offset} on are not a multiple of the item size, {itemsize}: "
+            "pass shape= to leave the rest out"
+        )
+    return count
+
+
+def _layout(
+    bufsize: int, itemsize: int, shape: "int | Sequence[int] | None", strides: "Sequence[int] | None", offset: int
+) -> "tuple[tuple[int, ...], tuple[int, ...] | None]":
+    """Return shape and strides (bytes, None = C order) after checking that each item lies in the block."""
+    if shape is None:
+        raise ValueError("strides: got strides without a shape; pass shape= as well")
+    dims = tuple(index(n) for n in shape) if hasattr(shape, "__iter__") else (index(shape),)  # type: ignore[union-attr,arg-type]
+    if min(dims, default=0) < 0:
+        raise ValueError(f"shape: got {dims}, expected extents of 0 or more")
+    if not 0 <= index(offset) <= bufsize:
+        raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
+    steps = None
+    if strides is None:
+        low, high = 0, itemsize
+        for n in dims:
+            high *= n
+    else:
+        steps = tuple(index(step) for step in (strides if hasattr(strides, "__iter__") else (strides,)))
+        if len(steps) != len(dims):
+            raise ValueError(f"strides: got {len(steps)} for a shape of {len(dims)} dimensions, expected one each")
+        reach = [(n - 1) * step for n, step in zip(dims, steps, strict=True)] if 0 not in dims else []
+        low = sum(r for r in reach if r < 0)
+        high = sum(r for r in reach if r > 0) + (itemsize if 0 not in dims else 0)
+    if offset + low < 0 or offset + high > bufsize:
+        raise ValueError(
+            f"an array of shape {dims}, strides {steps or 'C order'} and item size {itemsize} at offset {offset} needs bytes "
+            f"{offset + low} to {offset + high}, but the block has {bufsize}"
+        )
+    return dims, steps

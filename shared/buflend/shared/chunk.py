@@ -1,0 +1,163 @@
+"""One chunk of a foreign column: what its producer says of it, checked before any memory is read.
+
+Lives here: the description and the buffers, devices first, then sizes. Must not know: what becomes of the values.
+"""
+
+from typing import Any, NamedTuple
+
+from .context import Context
+from .device import require_host
+from .interchange import BYTE_ORDERS, NullKind
+from .memory import Memory, device_of
+
+
+_NULL_KINDS = {int(kind): kind for kind in NullKind}
+
+
+class Dtype(NamedTuple):
+    """The protocol's description of a type: kind, bits, Arrow format string, byte order in NumPy's characters."""
+
+    kind: int
+    bits: int
+    format: str
+    order: str
+
+
+class Part(NamedTuple):
+    """A buffer of a chunk: `name`, its memory, the type that its own tuple announces, and whose it is."""
+
+    name: str
+    memory: Memory
+    dtype: Dtype
+    context: Context
+
+    def require(self, needed: int, reason: str) -> None:
+        """Raise `ProducerError` unless the buffer has the `needed` bytes."""
+        if self.memory.bufsize < needed:
+            raise self.context.broken(
+                f"{self.name} buffer: bufsize", self.memory.bufsize, f"at least {needed} bytes for {reason}"
+            )
+
+
+class Chunk(NamedTuple):
+    """A chunk of `size` elements that start at element `offset` of every buffer."""
+
+    context: Context
+    column: Any
+    size: int
+    offset: int
+    dtype: Dtype
+    null_kind: NullKind
+    null_value: Any
+    null_count: int | None
+    parts: dict[str, Part]
+
+    def part(self, name: str) -> Part:
+        """Return a buffer that must be there."""
+        try:
+            return self.parts[name]
+        except KeyError:
+            raise self.context.broken(f"get_buffers()[{name!r}]", None, "a buffer and its dtype") from None
+
+    @property
+    def window(self) -> str:
+        """The elements, for messages."""
+        return f"offset {self.offset} + size {self.size}"
+
+
+def describe(column: Any, context: Context) -> Chunk:
+    """Return the chunk that a foreign column describes; `get_buffers` is called once, and not for an empty chunk.
+
+    Raises
+    ------
+    ProducerError
+        When a part of the description is missing or cannot be true.
+    DeviceError
+        When a buffer lies where the host cannot read; no pointer was asked for then.
+    """
+    size = context.get(column, "size")
+    size = context.integer(context.call(column, "size") if callable(size) else size, "size()")
+    offset = context.integer(context.get(column, "offset"), "offset")
+    if size < 0 or offset < 0:
+        raise context.broken("size() and offset", (size, offset), "numbers of 0 or more")
+    dtype = _dtype(context.get(column, "dtype"), "dtype", context)
+    null_kind, null_value = _null(context.get(column, "describe_null"), context)
+    null_count = context.get(column, "null_count")
+    if null_count is not None:
+        null_count = context.integer(null_count, "null_count")
+    parts = _parts(context.call(column, "get_buffers"), null_kind, context) if size else {}
+    return Chunk(context, column, size, offset, dtype, null_kind, null_value, null_count, parts)
+
+
+def _dtype(given: Any, field: str, context: Context) -> Dtype:
+    try:
+        kind, bits, text, order = given
+    except (TypeError, ValueError):
+        raise context.broken(field, given, "a tuple (kind, bits, format string, endianness)") from None
+    kind, bits = context.integer(kind, f"{field}[0]"), context.integer(bits, f"{field}[1]")
+    if not isinstance(text, str):
+        raise context.broken(f"{field}[2]", text, "an Arrow format string")
+    if not isinstance(order, str) or order not in BYTE_ORDERS:
+        raise context.broken(f"{field}[3]", order, f"an endianness, one of {', '.join(map(repr, BYTE_ORDERS))}")
+    return Dtype(kind, bits, text, BYTE_ORDERS[order])
+
+
+def _null(given: Any, context: Context) -> tuple[NullKind, Any]:
+    try:
+        kind, value = given
+    except (TypeError, ValueError):
+        raise context.broken("describe_null", given, "a tuple (null kind, value)") from None
+    number = context.integer(kind, "describe_null[0]")
+    if number not in _NULL_KINDS:
+        raise context.broken("describe_null[0]", kind, "a null kind from 0 to 4")
+    return _NULL_KINDS[number], value
+
+
+def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Part]:
+    """Return the buffers by name: every device is looked at before the first pointer is asked for."""
+    if not hasattr(buffers, "keys"):
+        raise context.broken("get_buffers()", buffers, "a dict with 'data', 'validity' and 'offsets'")
+    masked = null_kind in (NullKind.USE_BITMASK, NullKind.USE_BYTEMASK)
+    found = []
+    for name in ("data", "validity", "offsets"):
+        try:
+            given = buffers[name]
+        except KeyError:
+            given = None
+        # Without a mask kind the validity buffer has no meaning: some producers leave junk there.
+        if given is None or (name == "validity" and not masked):
+            continue
+        try:
+            buffer, dtype = given
+        except (TypeError, ValueError):
+            raise context.broken(f"get_buffers()[{name!r}]", given, "a tuple (buffer, dtype), or None") from None
+        if buffer is None:
+            continue
+        whose = f"{context.whose}: {name} buffer"
+        device = device_of(buffer, whose)
+        require_host(device, whose)
+        found.append((name, buffer, device, _dtype(dtype, f"{name} dtype", context), whose))
+    return {
+        name: Part(name, Memory.borrow(buffer, whose, device), dtype, context) for name, buffer, device, dtype, whose in found
+    }
+
+
+def settle_width(chunk: Chunk, part: Part, *more: int) -> int:
+    """Return the bits of one element where column, buffer and format may disagree.
+
+    The buffer's size decides between widths that differ: one that does not fit cannot be meant. Where it cannot decide,
+    the column is refused.
+    """
+    announced = sorted({chunk.dtype.bits, part.dtype.bits, *more})
+    if len(announced) == 1:
+        return announced[0]
+    rows = chunk.offset + chunk.size
+    fitting = [bits for bits in announced if bits > 0 and -(-rows * bits // 8) <= part.memory.bufsize]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise chunk.context.broken(
+        f"bits of an element in {part.name}",
+        f"{chunk.dtype.bits} (column), {part.dtype.bits} (buffer), format {chunk.dtype.format!r}",
+        f"one width; a bufsize of {part.memory.bufsize} bytes does not decide for {chunk.window}",
+    )
+

@@ -1,0 +1,192 @@
+"""A foreign column, read into NumPy arrays.
+
+Lives here: the result, the reading of one chunk by its kind, and the joining of chunks. Must not know: frames.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .categories import check_codes, describe_categories, index_type, read_codes, unite
+from .chunk import Chunk, describe
+from .context import Context
+from .interchange import DtypeKind
+from .numbers import number_type, read_bools, read_numbers, read_times, time_type
+from .text import STRING_TYPE, read_strings
+from .validity import Present, from_mask, from_values
+
+
+class ColumnArrays(NamedTuple):
+    """What a column was read into; see `buflend.minimal.column_to_ndarray`.
+
+    Attributes
+    ----------
+    values : ndarray of n items
+        The values, or the codes where there are categories. What stands in a missing slot means nothing.
+    valid : ndarray of n bool, or None
+        True where a value is present; None where nothing is missing.
+    categories : ndarray, or None
+        What the codes mean.
+    ordered : bool, or None
+        Whether the categories are ordered; None where there are none.
+    timezone : str, or None
+        The zone whose local times the values stand for; the values themselves are UTC.
+    """
+
+    values: NDArray[Any]
+    valid: Present = None
+    categories: NDArray[Any] | None = None
+    ordered: bool | None = None
+    timezone: str | None = None
+
+
+def read_column(column: Any, *, allow_copy: bool = True, whose: str = "column") -> ColumnArrays:
+    """Read a foreign column, its chunks joined; see `buflend.minimal.column_to_ndarray`."""
+    context = Context(whose, allow_copy)
+    return join(read_pieces(column, context), context)
+
+
+def read_pieces(column: Any, context: Context) -> list[ColumnArrays]:
+    """Return what each chunk of a column was read into; a column without chunks is its own."""
+    count = context.integer(context.call(column, "num_chunks"), "num_chunks()")
+    chunks = context.items(column, "get_chunks") if count > 1 else []
+    if not chunks:
+        return [_read(column, context)]
+    pieces = [_read(chunk, context.within(f"chunk {i}")) for i, chunk in enumerate(chunks)]
+    size = context.get(column, "size")
+    size = context.integer(size() if callable(size) else size, "size()")
+    if sum(len(piece.values) for piece in pieces) != size:
+        raise context.broken("size()", size, f"{sum(len(p.values) for p in pieces)}, the elements of its {len(pieces)} chunks")
+    return pieces
+
+
+def _read(column: Any, context: Context) -> ColumnArrays:
+    chunk = describe(column, context)
+    try:
+        read = _READERS[chunk.dtype.kind]
+    except KeyError:
+        raise context.broken("dtype[0]", chunk.dtype.kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}") from None
+    return read(chunk)
+
+
+def _read_number(chunk: Chunk) -> ColumnArrays:
+    if not chunk.size:
+        return ColumnArrays(np.empty(0, number_type(chunk, chunk.dtype.kind, chunk.dtype.bits)))
+    present = from_mask(chunk)
+    values = read_numbers(chunk)
+    return ColumnArrays(values, present if present is not None else from_values(chunk, values))
+
+
+def _read_bool(chunk: Chunk) -> ColumnArrays:
+    if not chunk.size:
+        return ColumnArrays(np.empty(0, np.bool_))
+    present = from_mask(chunk)
+    values, stored = read_bools(chunk)
+    return ColumnArrays(values, present if present is not None else from_values(chunk, stored))
+
+
+def _read_time(chunk: Chunk) -> ColumnArrays:
+    _, character, zone = time_type(chunk)
+    if not chunk.size:
+        return ColumnArrays(np.empty(0, character), timezone=zone)
+    present = from_mask(chunk)
+    values, stored = read_times(chunk)
+    return ColumnArrays(values, present if present is not None else from_values(chunk, stored), timezone=zone)
+
+
+def _read_string(chunk: Chunk) -> ColumnArrays:
+    if not chunk.size:
+        return ColumnArrays(np.empty(0, STRING_TYPE))
+    present = from_mask(chunk)
+    values = read_strings(chunk, present)
+    return ColumnArrays(values, present if present is not None else from_values(chunk, values))
+
+
+def _read_category(chunk: Chunk) -> ColumnArrays:
+    column, ordered = describe_categories(chunk)
+    inner = chunk.context.within("categories")
+    if (kind := describe_kind(column, inner)) == DtypeKind.CATEGORICAL:
+        raise inner.broken("dtype[0]", kind, "values: categories of categories are not defined")
+    categories = join(read_pieces(column, inner), inner)
+    if not chunk.size:
+        codes, present = np.empty(0, index_type(chunk, *chunk.dtype[:3])), None
+    else:
+        present = from_mask(chunk)
+        codes = read_codes(chunk)
+        if present is None:
+            present = from_values(chunk, codes)
+        present = check_codes(chunk, codes, present, len(categories.values), categories.valid)
+    return ColumnArrays(codes, present, categories.values, ordered, categories.timezone)
+
+
+def describe_kind(column: Any, context: Context) -> int:
+    """Return the kind of a column, before anything else of it is read."""
+    dtype = context.get(column, "dtype")
+    try:
+        return context.integer(dtype[0], "dtype[0]")
+    except (TypeError, IndexError, KeyError):
+        raise context.broken("dtype", dtype, "a tuple (kind, bits, format string, endianness)") from None
+
+
+_READERS: dict[int, Callable[[Chunk], ColumnArrays]] = {
+    DtypeKind.INT: _read_number,
+    DtypeKind.UINT: _read_number,
+    DtypeKind.FLOAT: _read_number,
+    DtypeKind.BOOL: _read_bool,
+    DtypeKind.STRING: _read_string,
+    DtypeKind.DATETIME: _read_time,
+    DtypeKind.CATEGORICAL: _read_category,
+}
+
+
+def join(pieces: list[ColumnArrays], context: Context) -> ColumnArrays:
+    """Join what the chunks of one column were read into.
+
+    One chunk that is not empty is given as it is; several are copied into one.
+
+    Raises
+    ------
+    ProducerError
+        When the chunks are not of one type.
+    CopyRequiredError
+        When there are several and copies are not allowed.
+    """
+    filled = [piece for piece in pieces if len(piece.values)]
+    if len(filled) <= 1:
+        return filled[0] if filled else pieces[0]
+    context.copy(f"the column has {len(filled)} chunks")
+    kinds = {_kind(piece) for piece in filled}
+    if len(kinds) > 1:
+        raise context.broken("dtype", sorted(map(str, kinds)), "one type in all chunks")
+    first = filled[0]
+    codes = [piece.values for piece in filled]
+    categories = first.categories
+    if categories is not None and not all(_same(categories, piece.categories) for piece in filled):
+        dictionaries = [piece.categories for piece in filled if piece.categories is not None]
+        categories, maps = unite(dictionaries, bool(first.ordered), context)
+        codes = [_recode(piece, new) for piece, new in zip(filled, maps, strict=True)]
+    valid = None
+    if any(piece.valid is not None for piece in filled):
+        valid = np.concatenate([np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in filled])
+    return ColumnArrays(np.concatenate(codes), valid, categories, first.ordered, first.timezone)
+
+
+def _kind(piece: ColumnArrays) -> tuple[object, ...]:
+    """Return what must be equal in all chunks: codes may be of different widths, the values they stand for may not."""
+    values = piece.values if piece.categories is None else piece.categories
+    return values.dtype, piece.categories is not None, piece.ordered, piece.timezone
+
+
+def _same(one: NDArray[Any], other: NDArray[Any] | None) -> bool:
+    return other is not None and one.shape == other.shape and bool(np.all(one == other))
+
+
+def _recode(piece: ColumnArrays, new: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the codes of a united dictionary; what is missing becomes -1."""
+    if piece.valid is None:
+        return new[piece.values]
+    if not len(new):
+        return np.full(len(piece.values), -1, np.int64)
+    return np.where(piece.valid, new[np.where(piece.valid, piece.values, 0)], -1)

@@ -1,0 +1,258 @@
+"""Memory: one contiguous block with its owner, and the byte view over it.
+
+Lives here: the record that both `Buffer` classes are (pointer, size, device, owner), how it is read from a foreign
+object, and the anchor through which every view holds the owner. Must not know: NumPy, types, shapes, protocols.
+
+The one rule: a view references the anchor, the anchor references the owner. Nothing made here can outlive the owner.
+"""
+
+import ctypes
+import sys
+from operator import index
+
+from .device import CPU, Device, require_host, to_device
+from .errors import ProducerError, raised
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Self
+
+_ADDRESSES = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
+
+
+class _Static:
+    """The type of `STATIC`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "STATIC"
+
+    def __reduce__(self) -> str:
+        return "STATIC"
+
+
+STATIC = _Static()
+"""The owner of memory that is never freed: a C library's constant table, say."""
+
+
+class Memory:
+    """A contiguous block of bytes, on some device, and the object that keeps it alive.
+
+    Parameters
+    ----------
+    ptr : int
+        Address of the first byte. 0 only for an empty block.
+    bufsize : int
+        Size in bytes.
+    owner : object
+        Whose life guarantees the memory; a strong reference is held. `STATIC` for memory that is never freed.
+    device : Device or tuple of (int, int), default CPU
+        Where the memory lies.
+    readonly : bool, default False
+        Whether views over the memory refuse to be written through.
+
+    Raises
+    ------
+    TypeError
+        For an argument of the wrong type, and for an owner that is None.
+    ValueError
+        For a negative number, a null pointer to something, or a block that ends behind the last address.
+
+    Notes
+    -----
+    Nothing is copied and nothing is read: the truth of a pointer cannot be checked.
+    """
+
+    __slots__ = ("__weakref__", "_bufsize", "_device", "_owner", "_ptr", "_readonly")
+
+    def __init__(
+        self,
+        ptr: int,
+        bufsize: int,
+        *,
+        owner: object,
+        device: Device | tuple[int, int] = CPU,
+        readonly: bool = False,
+    ) -> None:
+        self._ptr = ptr = index(ptr)
+        self._bufsize = bufsize = index(bufsize)
+        self._owner = owner
+        self._device = device if type(device) is Device else _device_argument(device)
+        self._readonly = bool(readonly)
+        if owner is None:
+            raise TypeError(
+                "owner: got None, expected the object that keeps the memory alive; "
+                "memory that is never freed is marked with owner=STATIC"
+            )
+        if fault := _range_fault(ptr, bufsize):
+            raise ValueError(fault)
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first byte; 0 is possible where `bufsize` is 0."""
+        return self._ptr
+
+    @property
+    def bufsize(self) -> int:
+        """Size in bytes."""
+        return self._bufsize
+
+    @property
+    def device(self) -> Device:
+        """Where the memory lies."""
+        return self._device
+
+    @property
+    def owner(self) -> object:
+        """The object whose life guarantees the memory."""
+        return self._owner
+
+    @property
+    def readonly(self) -> bool:
+        """Whether views over the memory refuse to be written through."""
+        return self._readonly
+
+    def __repr__(self) -> str:
+        """Show address, size, device, access and the owner's type; the memory itself is not read."""
+        kind, ordinal = self._device
+        where = getattr(kind, "name", f"type {kind}") + (f":{ordinal}" if self._device is not CPU else "")
+        owner = "STATIC" if self._owner is STATIC else type(self._owner).__qualname__
+        return (
+            f"<{type(self).__module__}.{type(self).__qualname__} ptr={self._ptr:#x} bufsize={self._bufsize} "
+            f"device={where} {'readonly' if self._readonly else 'writable'} owner={owner}>"
+        )
+
+    def __reduce__(self) -> "NoReturn":
+        """Refuse to be pickled or copied: an address means nothing elsewhere."""
+        raise TypeError(
+            f"cannot pickle or copy a {type(self).__qualname__}: an address has no meaning in another process; "
+            "take the bytes, as in bytes(as_memoryview(buffer))"
+        )
+
+    @classmethod
+    def borrow(cls, foreign: object, whose: str = "buffer", device: Device | None = None) -> "Self":
+        """Return the memory that a foreign buffer describes by `__dlpack_device__`, `bufsize` and `ptr`.
+
+        Parameters
+        ----------
+        foreign : object
+            The foreign buffer; it becomes the owner, since only the buffer object is known to keep its memory.
+        whose : str
+            What to call the buffer in errors.
+        device : Device, optional
+            What `device_of(foreign)` returned, where it was asked already.
+
+        Raises
+        ------
+        ProducerError
+            When one of the three is missing, raises, or cannot be true.
+
+        Notes
+        -----
+        Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute, and
+        what does not permit writing is not written to.
+        """
+        if device is None:
+            device = device_of(foreign, whose)
+        bufsize = _integer(foreign, "bufsize", whose)
+        ptr = _integer(foreign, "ptr", whose)
+        if fault := _range_fault(ptr, bufsize):
+            raise ProducerError(f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}")
+        try:
+            readonly = getattr(foreign, "readonly", True) is not False
+        except BaseException as error:
+            raise failed(whose, "readonly", error) from error
+        return cls(ptr, bufsize, owner=foreign, device=device, readonly=readonly)
+
+
+def describes(obj: object) -> bool:
+    """Tell whether an object describes memory by `ptr`, `bufsize` and `__dlpack_device__`, without asking for a value.
+
+    Looks at the type first: a property may raise anything, and one that raises is there all the same.
+    """
+    kind = type(obj)
+    try:
+        return all(hasattr(kind, name) or hasattr(obj, name) for name in ("bufsize", "ptr", "__dlpack_device__"))
+    except Exception:  # noqa: BLE001 - an object whose attributes cannot even be looked up describes nothing
+        return False
+
+
+def device_of(foreign: object, whose: str) -> Device:
+    """Return the device of a foreign buffer, without asking for its pointer."""
+    try:
+        where = foreign.__dlpack_device__()  # type: ignore[attr-defined]
+    except BaseException as error:
+        raise failed(whose, "__dlpack_device__()", error) from error
+    return to_device(where, f"{whose}: __dlpack_device__()")
+
+
+def _device_argument(device: object) -> Device:
+    try:
+        return to_device(device)
+    except ProducerError as error:  # here it is the caller's mistake
+        raise TypeError(f"device: got {device!r}, expected {error.expected}") from None
+
+
+def _range_fault(ptr: int, bufsize: int) -> str:
+    """Return what is wrong with the pair of numbers, or nothing."""
+    if bufsize < 0 or bufsize > sys.maxsize:
+        return f"bufsize is {bufsize}; expected 0 to {sys.maxsize} bytes"
+    if ptr < 0 or ptr + bufsize > _ADDRESSES:
+        return f"{bufsize} bytes at address {ptr:#x} lie outside of the address space"
+    if not ptr and bufsize:
+        return f"ptr is 0 (NULL) while bufsize is {bufsize} bytes; a null pointer is legal for 0 bytes only"
+    return ""
+
+
+def failed(whose: str, field: str, error: BaseException) -> ProducerError:
+    """Return the error for a producer that raised instead of answering; what a person or the exit raises goes on.
+
+    Catches more than `Exception` does: panics of libraries written in Rust derive from `BaseException`.
+    """
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        raise error
+    return ProducerError(f"{whose}: {field}", got=raised(error), expected="an answer")
+
+
+def _integer(foreign: object, name: str, whose: str) -> int:
+    """Return an attribute of a foreign object that must be an integer; NumPy's and other libraries' integers are."""
+    try:
+        value = getattr(foreign, name)
+    except BaseException as error:
+        raise failed(whose, name, error) from error
+    try:
+        return index(value)
+    except Exception:  # noqa: BLE001 - a foreign __index__ may raise anything
+        raise ProducerError(f"{whose}: {name}", got=value, expected="an integer") from None
+
+
+class Anchor(ctypes.c_ubyte * (sys.maxsize // 2 + 1)):  # type: ignore[misc]
+    """Where a view meets foreign memory: an address, and the owner in a slot.
+
+    One ctypes type serves every size, since a type per size costs microseconds and memory. Its length is therefore a
+    lie: no anchor leaves this file but under a memoryview that was cut to size.
+    """
+
+    __slots__ = ("owner",)
+
+
+_at = Anchor.from_address
+
+
+def exact_view(memory: Memory) -> memoryview:
+    """Return the bytes of host memory as a view that holds the owner and is read-only where the memory is.
+
+    Neither reads nor copies. The caller has looked at the device. Format is ctypes' `<B`, which array libraries read
+    and Python cannot index.
+    """
+    anchor = _at(memory._ptr)
+    anchor.owner = memory._owner
+    view = memoryview(anchor)[: memory._bufsize]
+    return view.toreadonly() if memory._readonly else view
+
+
+def to_memoryview(memory: Memory) -> memoryview:
+    """Return the bytes of host memory as a view of unsigned bytes (format `B`) that holds the owner."""
+    require_host(memory._device, "the memory")
+    return exact_view(memory).cast("B")

@@ -1,0 +1,143 @@
+"""What is present in a chunk: masks of bits or bytes, sentinels, NaN.
+
+Lives here: the five null kinds, each made into a boolean array with True = present, or None where nothing is missing.
+Must not know: types of columns, beyond the stored integer, float or text that a sentinel is compared with.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import to_ndarray
+from .chunk import Chunk
+from .interchange import MASKS, NAT, DtypeKind, NullKind
+
+Present = NDArray[np.bool_] | None
+
+
+def from_mask(chunk: Chunk) -> Present:
+    """Return what is present by the chunk's mask; None where it has none, or where the mask marks nothing missing.
+
+    A byte mask of zeros and ones whose zeros mean missing is viewed, not copied. Any other mask that marks something is
+    derived, which needs a copy.
+
+    Raises
+    ------
+    ProducerError
+        When the mask is not announced as what it is, is too small, or contradicts `null_count`.
+    CopyRequiredError
+        When it must be derived and copies are not allowed.
+    """
+    if chunk.null_kind not in (NullKind.USE_BITMASK, NullKind.USE_BYTEMASK) or not chunk.size:
+        return None
+    context = chunk.context
+    missing = context.integer(chunk.null_value, "describe_null[1]")
+    if missing not in (0, 1):
+        raise context.broken("describe_null[1]", chunk.null_value, "0 or 1, the mask's value that means missing")
+    if "validity" not in chunk.parts:
+        if chunk.null_count == 0:
+            return None
+        raise context.broken(
+            "get_buffers()['validity']",
+            None,
+            f"a {_mask_name(chunk)}, since describe_null says {chunk.null_kind.name} and null_count is {chunk.null_count}",
+        )
+    part = chunk.parts["validity"]
+    if not MASKS.get((chunk.null_kind, part.dtype[:2]), False):
+        raise context.broken(
+            "validity dtype",
+            tuple(part.dtype),
+            f"the type of a {_mask_name(chunk)}, since describe_null says {chunk.null_kind.name}",
+        )
+    if chunk.null_kind == NullKind.USE_BITMASK:
+        bits = unpack(chunk, "validity")
+        present, derived = ~bits if missing else bits, True
+    else:
+        present, derived = _from_bytes(chunk, bool(missing))
+    count = chunk.size - int(np.count_nonzero(present))
+    if chunk.null_count is not None and 0 <= chunk.null_count != count:
+        raise context.broken("null_count", chunk.null_count, f"{count}, the number of elements that the mask marks")
+    if not count:
+        return None
+    if derived:
+        context.copy(f"{count} elements are missing by a {_mask_name(chunk)} that cannot be viewed as booleans")
+    return present
+
+
+def _mask_name(chunk: Chunk) -> str:
+    return "bit mask" if chunk.null_kind == NullKind.USE_BITMASK else "byte mask"
+
+
+def unpack(chunk: Chunk, name: str) -> NDArray[np.bool_]:
+    """Return the chunk's window of a buffer of bits, least significant first, as an array of our own."""
+    part = chunk.part(name)
+    end = chunk.offset + chunk.size
+    part.require(-(-end // 8), f"{chunk.window} bits")
+    start, phase = divmod(chunk.offset, 8)
+    packed = to_ndarray(part.memory, "uint8", shape=-(-end // 8) - start, offset=start)
+    return np.unpackbits(packed, count=phase + chunk.size, bitorder="little")[phase:].view(np.bool_)
+
+
+def _from_bytes(chunk: Chunk, missing: bool) -> tuple[NDArray[np.bool_], bool]:
+    """Return the byte mask as booleans, and whether they are memory of our own."""
+    part = chunk.part("validity")
+    part.require(chunk.offset + chunk.size, f"{chunk.window} bytes")
+    raw = to_ndarray(part.memory, "uint8", shape=chunk.size, offset=chunk.offset)
+    if missing:
+        return raw == 0, True
+    return as_bools(raw)
+
+
+def as_bools(raw: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], bool]:
+    """Return bytes as booleans, and whether they are memory of our own.
+
+    The same memory where all are zeros and ones, which is all that a NumPy bool may be.
+    """
+    return (raw != 0, True) if raw.max(initial=0) > 1 else (raw.view(np.bool_), False)
+
+
+def from_values(chunk: Chunk, stored: NDArray[Any]) -> Present:
+    """Return what is present by the stored values themselves: not the sentinel, not NaN; None where nothing is missing.
+
+    Raises
+    ------
+    ProducerError
+        When the null kind does not go with the column's type.
+    CopyRequiredError
+        When something is missing and copies are not allowed: the mask is new memory.
+    """
+    if chunk.null_kind == NullKind.USE_SENTINEL:
+        present = _unequal(chunk, stored, chunk.null_value)
+    elif chunk.null_kind == NullKind.USE_NAN and chunk.dtype.kind == DtypeKind.DATETIME:
+        present = _unequal(chunk, stored, NAT)
+    elif chunk.null_kind == NullKind.USE_NAN:
+        if chunk.dtype.kind != DtypeKind.FLOAT:
+            raise chunk.context.broken("describe_null", "USE_NAN", "a null kind that a column without NaN can have")
+        present = stored == stored  # noqa: PLR0124 - NaN alone differs from itself
+    else:
+        return None
+    if present is None or present.all():
+        return None
+    chunk.context.copy("elements are missing by their value, and the mask that says so is new memory")
+    return present
+
+
+def _unequal(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
+    if stored.dtype.kind in "iu":
+        number = chunk.context.integer(sentinel, "describe_null[1]")
+        bounds = np.iinfo(stored.dtype)
+        # Compared as the stored type: through float64 large integers would be taken for their neighbours.
+        return stored != stored.dtype.type(number) if bounds.min <= number <= bounds.max else None
+    if stored.dtype.kind == "f":
+        try:
+            number = float(sentinel)
+        except (TypeError, ValueError, OverflowError):
+            raise chunk.context.broken("describe_null[1]", sentinel, "a number, the sentinel of a float column") from None
+        return stored == stored if number != number else stored != number  # noqa: PLR0124
+    if stored.dtype.kind == "b":
+        return stored != bool(chunk.context.integer(sentinel, "describe_null[1]"))
+    if not isinstance(sentinel, str):
+        raise chunk.context.broken("describe_null[1]", sentinel, "text, the sentinel of a string column")
+    return np.asarray(stored != sentinel, dtype=np.bool_)
+
