@@ -36,7 +36,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests/typing_cases.py
+	$(BIN)/mypy asv_bench/bars.py tests/typing_cases.py
 
 bars: $(VENV)/.bars
 	$(BIN)/python asv_bench/bars.py $(ARGS)

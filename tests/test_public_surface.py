@@ -158,7 +158,7 @@ def test_attributes_are_documented(name: str) -> None:
 def test_sizes_have_units() -> None:
     for name in ("Buffer", "as_cupy", "as_ndarray"):
         assert re.search(
-            r"\bbytes\b", section(inspect.getdoc(getattr(buflend.minimal, name)) or "", "Parameters"), re.I
+            r"\bbytes\b", section(inspect.getdoc(getattr(buflend.minimal, name)) or "", "Parameters"), re.IGNORECASE
         )
 
 

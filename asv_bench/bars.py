@@ -1,0 +1,215 @@
+"""Measure the bars that `buflend.minimal` has to reach, and print what came out.
+
+    make bars
+
+Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both.
+Shown are the median over the rounds and the quartiles around it. A bar is missed where the median is above it; the exit
+status is 0 all the same, since machines differ: this reports, tests bound.
+
+Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
+Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
+"""
+
+import argparse
+import ctypes
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from statistics import median, quantiles
+from timeit import Timer
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from buflend import minimal
+
+ITEMS = 100_000
+OBJECTS = 100_000
+
+
+class Bar(NamedTuple):
+    """One work to be measured, against what, and how many times that it may cost."""
+
+    work: str
+    against: str
+    bar: float | None
+    stretch: float | None
+
+
+class Row(NamedTuple):
+    """A bar and what was measured: the ratios, and both sides' medians in the unit."""
+
+    bar: Bar
+    ratios: list[float]
+    ours: float
+    other: float
+    unit: str
+
+    @property
+    def verdict(self) -> str:
+        """Say which of the two bars the median reaches."""
+        ratio = median(self.ratios)
+        if self.bar.stretch is not None and ratio <= self.bar.stretch:
+            return "met, stretch too"
+        if self.bar.bar is None:
+            return "stretch missed"
+        return "met" if ratio <= self.bar.bar else "missed"
+
+
+IMPORTS = {
+    "ctypes, enum": Bar("import buflend.minimal", "import ctypes, enum", 1.5, None),
+    "arro3.core": Bar("import buflend.minimal", "import arro3.core", None, 1),
+    "nanoarrow": Bar("import buflend.minimal", "import nanoarrow", 1 / 3, 1 / 5),
+}
+RECIPE = Bar('as_ndarray(buffer, "int64")', "as_ctypes_type + cast + as_array", 1 / 4, 1 / 7)
+FROMBUFFER = Bar('as_ndarray(buffer, "int64")', "numpy.frombuffer(owner)", 6, 3)
+BYTES = Bar("bytes per Buffer", "pyarrow.Buffer", 2, 1)
+
+
+def child(code: str) -> int:
+    """Return the number that code prints in a fresh interpreter."""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True, text=True)
+    return int(done.stdout)
+
+
+def import_time(modules: str) -> int:
+    """Return how long an import takes in a fresh interpreter, in nanoseconds."""
+    return child(f"import time\nt = time.perf_counter_ns()\nimport {modules}\nprint(time.perf_counter_ns() - t)")
+
+
+def object_size(make: str) -> int:
+    """Return how much memory an object takes, in bytes, with all that it alone refers to."""
+    return child(
+        f"""
+import psutil, pyarrow
+from buflend.minimal import Buffer
+owner = bytes({OBJECTS})
+kept = [None] * {OBJECTS}
+process = psutil.Process()
+before = process.memory_info().rss
+for i in range({OBJECTS}):
+    kept[i] = {make}
+print((process.memory_info().rss - before) // {OBJECTS})
+"""
+    )
+
+
+def in_turns(rounds: int, *sides: Callable[[], float]) -> list[tuple[float, ...]]:
+    """Return one measurement of each side per round; who comes first changes with the round."""
+    for side in sides:
+        side()  # files are read, caches filled
+    measured = []
+    for number in range(rounds):
+        order = range(len(sides)) if number % 2 else reversed(range(len(sides)))
+        values = {place: sides[place]() for place in order}
+        measured.append(tuple(values[place] for place in range(len(sides))))
+    return measured
+
+
+def row(bar: Bar, pairs: list[tuple[float, float]], scale: float, unit: str) -> Row:
+    """Return the row of a bar from pairs (ours, other)."""
+    ours, other = (median(side) for side in zip(*pairs, strict=True))
+    return Row(bar, [mine / others for mine, others in pairs], ours * scale, other * scale, unit)
+
+
+def imports(rounds: int) -> Iterator[Row]:
+    """Measure the import of `buflend.minimal` against others that are installed."""
+    there = [modules for modules in IMPORTS if all(_there(name.strip()) for name in modules.split(","))]
+    sides = [lambda modules=modules: import_time(modules) for modules in ("buflend.minimal", *there)]
+    measured = in_turns(rounds, *sides)
+    for place, modules in enumerate(there, 1):
+        yield row(IMPORTS[modules], [(values[0], values[place]) for values in measured], 1e-6, "ms")
+
+
+def arrays(rounds: int) -> Iterator[Row]:
+    """Measure the making of an array over a pointer."""
+    owner = np.arange(ITEMS, dtype="int64")
+    buffer = minimal.Buffer(owner.ctypes.data, owner.nbytes, owner=owner)
+    names = {"as_ndarray": minimal.as_ndarray, "buffer": buffer, "owner": owner, "np": np, "ctypes": ctypes}
+    recipe = (
+        "kind = np.ctypeslib.as_ctypes_type(np.int64)\n"
+        "pointer = ctypes.cast(buffer.ptr, ctypes.POINTER(kind))\n"
+        "np.ctypeslib.as_array(pointer, shape=(buffer.bufsize // 8,))"
+    )
+    statements = ('as_ndarray(buffer, "int64")', recipe, 'np.frombuffer(owner, "int64")')
+    timers = [Timer(statement, globals=names) for statement in statements]
+    number = 1000
+    measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+    yield row(RECIPE, [(ours, other) for ours, other, _ in measured], 1e6, "µs")
+    yield row(FROMBUFFER, [(ours, other) for ours, _, other in measured], 1e6, "µs")
+
+
+def sizes(rounds: int) -> Iterator[Row]:
+    """Measure the memory that a buffer takes for itself; pointers and sizes differ, the owner does not."""
+    if _there("pyarrow") and _there("psutil"):
+        ours = "Buffer((1 << 40) + i, (1 << 20) + i, owner=owner)"
+        other = "pyarrow.foreign_buffer((1 << 40) + i, (1 << 20) + i, owner)"
+        measured = in_turns(rounds, lambda: object_size(ours), lambda: object_size(other))
+        yield row(BYTES, [(mine, others) for mine, others in measured], 1, "bytes")
+
+
+def _there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package around it
+        return False
+
+
+def number(value: float | None) -> str:
+    """Return a ratio as text: below 1 as a fraction is easier to compare with the bar."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if value >= 1 or not value else f"1/{1 / value:.3g}"
+
+
+def table(rows: list[Row]) -> Table:
+    """Return what was measured as a table of the terminal."""
+    shown = Table("work", "against", "ours", "other", "ratio", "quartiles", "bar", "stretch", "")
+    for one in rows:
+        low, middle, high = quantiles(one.ratios, n=4)
+        shown.add_row(
+            one.bar.work,
+            one.bar.against,
+            f"{one.ours:.3g} {one.unit}",
+            f"{one.other:.3g} {one.unit}",
+            number(middle),
+            f"{number(low)} to {number(high)}",
+            number(one.bar.bar),
+            number(one.bar.stretch),
+            one.verdict,
+        )
+    return shown
+
+
+def measure(rounds: int) -> list[Row]:
+    """Measure every bar whose peer is installed.
+
+    Parameters
+    ----------
+    rounds : int
+        How often each import is measured, 2 or more; the cheaper arrays are measured more often, sizes less.
+    """
+    return [*imports(rounds), *arrays(rounds * 3), *sizes(max(2, rounds // 4))]
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=31, help="measurements of each import (default: 31)")
+    rounds = parser.parse_args().rounds
+    console = Console()
+    with console.status("measuring"):
+        rows = measure(rounds)
+    console.print(table(rows))
+    absent = [bar.against for bar in IMPORTS.values() if bar not in [one.bar for one in rows]]
+    console.print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, buflend from {minimal.__path__[0]}")
+    if absent:
+        console.print(f"not installed, so not measured: {', '.join(absent)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
