@@ -1,3 +1,3 @@
-"""Every native and exchange protocol, on buffers, columns and tables: not built yet, this part exports nothing so far."""
+"""Every native and exchange protocol, on buffers, columns and tables: not built yet, exports nothing so far."""
 
 __all__: list[str] = []

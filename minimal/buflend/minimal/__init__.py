@@ -10,7 +10,13 @@ from .frame import column_to_ndarray, dataframe_to_ndarrays
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..shared.column import ColumnArrays
-    from ..shared.protocols import InterchangeBuffer, InterchangeColumn, InterchangeFrame, SupportsBuffer, SupportsDataFrame
+    from ..shared.protocols import (
+        InterchangeBuffer,
+        InterchangeColumn,
+        InterchangeFrame,
+        SupportsBuffer,
+        SupportsDataFrame,
+    )
 
 __all__ = [
     "Buffer",

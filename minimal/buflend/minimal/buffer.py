@@ -70,8 +70,8 @@ def as_buffer(obj: object) -> Buffer:
     Parameters
     ----------
     obj : object
-        A `Buffer`, which is returned as it is; an object with `ptr`, `bufsize` and `__dlpack_device__`, such as a buffer
-        of the dataframe interchange protocol; or an exporter of the buffer protocol (PEP 3118), such as bytes,
+        A `Buffer`, which is returned as it is; an object with `ptr`, `bufsize` and `__dlpack_device__`, such as a
+        buffer of the dataframe interchange protocol; or an exporter of the buffer protocol (PEP 3118), such as bytes,
         bytearray, `array.array`, mmap, memoryview or a NumPy array.
 
     Returns
@@ -117,10 +117,10 @@ def as_ndarray(
     dtype: "DTypeLike" = "uint8",
     *,
     shape: "int | Sequence[int] | None" = None,
-    strides: "Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
     offset: int = 0,
 ) -> "NDArray[Any]":
-    """View a buffer in host memory as a NumPy array, without a copy.
+    r"""View a buffer in host memory as a NumPy array, without a copy.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def as_ndarray(
         Type of the items; plain data only.
     shape : int or sequence of int, optional
         Extents in items. By default one dimension that reaches from `offset` to the end.
-    strides : sequence of int, optional
+    strides : int or sequence of int, optional
         Bytes from one item to the next in each dimension, negative ones included. By default C order.
     offset : int, default 0
         Bytes from the start of the buffer to the first item.
@@ -152,13 +152,15 @@ def as_ndarray(
 
     Examples
     --------
-    >>> as_ndarray(b"\\x01\\x00\\x02\\x00", "<u2").tolist()
+    >>> as_ndarray(b"\x01\x00\x02\x00", "<u2").tolist()
     [1, 2]
     >>> as_ndarray(b"abcdef", "S1", shape=3, strides=[-2], offset=4).tolist()
     [b'e', b'c', b'a']
     """
     if not isinstance(buffer, memory.Memory):
         buffer = as_buffer(buffer)
+    if shape is None and strides is None and not offset:
+        return arrays.whole_ndarray(buffer, dtype)
     return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
 
 
@@ -167,7 +169,7 @@ def as_cupy(
     dtype: "DTypeLike" = "uint8",
     *,
     shape: "int | Sequence[int] | None" = None,
-    strides: "Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
     offset: int = 0,
 ) -> "Any":
     """View a buffer in CUDA memory as a CuPy array, without a copy.
@@ -180,7 +182,7 @@ def as_cupy(
         Type of the items.
     shape : int or sequence of int, optional
         Extents in items. By default one dimension that reaches from `offset` to the end.
-    strides : sequence of int, optional
+    strides : int or sequence of int, optional
         Bytes from one item to the next in each dimension. By default C order.
     offset : int, default 0
         Bytes from the start of the buffer to the first item.

@@ -44,8 +44,8 @@ def column_to_ndarray(column: "InterchangeColumn", *, allow_copy: bool = True) -
 
     Notes
     -----
-    Each array holds the buffer objects that it reads, so it outlives column and frame. Source: the dataframe interchange
-    protocol, version 0, `dataframe_protocol.py`.
+    Each array holds the buffer objects that it reads, so it outlives column and frame. Source: the dataframe
+    interchange protocol, version 0, `dataframe_protocol.py`.
     """
     from ..shared.column import read_column
 

@@ -4,9 +4,10 @@ Lives here: the layout of an array in a block (dtype, shape, strides, offset) an
 block came from. NumPy and CuPy are imported by the first call that makes one of their arrays.
 """
 
+from contextlib import suppress
 from operator import index
 
-from .device import HOST_READABLE, DeviceType, device_name, require_host
+from .device import HOST_READABLE, device_name, refuse_host
 from .errors import DeviceError
 from .memory import Memory, exact_view
 
@@ -37,31 +38,38 @@ def _plan(dtype: "DTypeLike") -> "Plan":
     if parsed.names is None:  # the names of a structured type can be changed in place
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
-        try:
+        with suppress(TypeError):  # an unhashable description
             _plans[dtype] = plan
-        except TypeError:
-            pass  # an unhashable description
     return plan
+
+
+def whole_ndarray(memory: Memory, dtype: "DTypeLike") -> "NDArray[Any]":
+    """Return all of a block of host memory as an ndarray of one dimension: the short way that most calls take."""
+    if memory._device[0] not in HOST_READABLE:
+        refuse_host(memory._device, "the memory")
+    try:
+        parsed, itemsize, frombuffer, _ = _plans[dtype]
+    except (KeyError, TypeError):
+        parsed, itemsize, frombuffer, _ = _plan(dtype)
+    if memory._bufsize % itemsize:
+        _count(memory._bufsize, itemsize, 0)
+    return frombuffer(exact_view(memory), parsed)
 
 
 def to_ndarray(
     memory: Memory,
     dtype: "DTypeLike" = "uint8",
     shape: "int | Sequence[int] | None" = None,
-    strides: "Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
     offset: int = 0,
 ) -> "NDArray[Any]":
-    """Return host memory as an ndarray; see `buflend.minimal.as_ndarray`."""
-    require_host(memory._device, "the memory")
+    """Return a part of host memory as an ndarray; see `buflend.minimal.as_ndarray`."""
+    if memory._device[0] not in HOST_READABLE:
+        refuse_host(memory._device, "the memory")
     try:
-        plan = _plans[dtype]
+        parsed, itemsize, _, ndarray = _plans[dtype]
     except (KeyError, TypeError):
-        plan = _plan(dtype)
-    parsed, itemsize, frombuffer, ndarray = plan
-    if shape is None and strides is None:
-        if offset or memory._bufsize % itemsize:
-            _count(memory._bufsize, itemsize, offset)
-        return frombuffer(exact_view(memory), parsed, -1, offset)
+        parsed, itemsize, _, ndarray = _plan(dtype)
     dims, steps = _layout(memory._bufsize, itemsize, shape, strides, offset)
     return ndarray(dims, parsed, exact_view(memory), offset, steps)
 
@@ -70,7 +78,7 @@ def to_cupy(
     memory: Memory,
     dtype: "DTypeLike" = "uint8",
     shape: "int | Sequence[int] | None" = None,
-    strides: "Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
     offset: int = 0,
 ) -> "Any":
     """Return device memory as a CuPy array; see `buflend.minimal.as_cupy`."""
@@ -86,15 +94,12 @@ def to_cupy(
             "install cupy for your CUDA version"
         ) from error
     parsed = cupy.dtype(dtype)
-    if shape is None and strides is None:
-        dims, steps = (_count(memory._bufsize, parsed.itemsize, offset),), None
-    else:
-        dims, steps = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
+    dims, steps = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
     unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
     return cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
 
 
-_CUPY_DEVICES = frozenset({DeviceType.CUDA, DeviceType.CUDA_MANAGED, DeviceType.ROCM})
+_CUPY_DEVICES = frozenset({2, 10, 13})  # CUDA, ROCM, CUDA_MANAGED
 
 
 def _count(bufsize: int, itemsize: int, offset: int) -> int:
@@ -111,31 +116,42 @@ def _count(bufsize: int, itemsize: int, offset: int) -> int:
 
 
 def _layout(
-    bufsize: int, itemsize: int, shape: "int | Sequence[int] | None", strides: "Sequence[int] | None", offset: int
+    bufsize: int, itemsize: int, shape: "int | Sequence[int] | None", strides: "int | Sequence[int] | None", offset: int
 ) -> "tuple[tuple[int, ...], tuple[int, ...] | None]":
     """Return shape and strides (bytes, None = C order) after checking that each item lies in the block."""
     if shape is None:
-        raise ValueError("strides: got strides without a shape; pass shape= as well")
-    dims = tuple(index(n) for n in shape) if hasattr(shape, "__iter__") else (index(shape),)  # type: ignore[union-attr,arg-type]
+        if strides is not None:
+            raise ValueError("strides: got strides without a shape; pass shape= as well")
+        return (_count(bufsize, itemsize, offset),), None
+    dims = _integers(shape)
     if min(dims, default=0) < 0:
         raise ValueError(f"shape: got {dims}, expected extents of 0 or more")
     if not 0 <= index(offset) <= bufsize:
         raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
-    steps = None
-    if strides is None:
-        low, high = 0, itemsize
-        for n in dims:
-            high *= n
-    else:
-        steps = tuple(index(step) for step in (strides if hasattr(strides, "__iter__") else (strides,)))
-        if len(steps) != len(dims):
-            raise ValueError(f"strides: got {len(steps)} for a shape of {len(dims)} dimensions, expected one each")
-        reach = [(n - 1) * step for n, step in zip(dims, steps, strict=True)] if 0 not in dims else []
-        low = sum(r for r in reach if r < 0)
-        high = sum(r for r in reach if r > 0) + (itemsize if 0 not in dims else 0)
+    steps = None if strides is None else _integers(strides)
+    low, high = _reach(dims, steps, itemsize)
     if offset + low < 0 or offset + high > bufsize:
         raise ValueError(
-            f"an array of shape {dims}, strides {steps or 'C order'} and item size {itemsize} at offset {offset} needs bytes "
-            f"{offset + low} to {offset + high}, but the block has {bufsize}"
+            f"an array of shape {dims}, strides {steps or 'in C order'}, items of {itemsize} bytes and offset {offset} "
+            f"needs the bytes from {offset + low} to {offset + high}, but the block has {bufsize}"
         )
     return dims, steps
+
+
+def _integers(given: "int | Sequence[int]") -> tuple[int, ...]:
+    return tuple(map(index, given)) if hasattr(given, "__iter__") else (index(given),)
+
+
+def _reach(dims: tuple[int, ...], steps: "tuple[int, ...] | None", itemsize: int) -> tuple[int, int]:
+    """Return the lowest byte and the end of the highest byte that items occupy, from the first item's start."""
+    if steps is not None and len(steps) != len(dims):
+        raise ValueError(f"strides: got {len(steps)} for a shape of {len(dims)} dimensions, expected one each")
+    if 0 in dims:
+        return 0, 0
+    if steps is None:
+        high = itemsize
+        for extent in dims:
+            high *= extent
+        return 0, high
+    reaches = [(extent - 1) * step for extent, step in zip(dims, steps, strict=True)]
+    return sum(r for r in reaches if r < 0), sum(r for r in reaches if r > 0) + itemsize

@@ -6,6 +6,7 @@ know: how categories themselves are read (that is a column again, read by `colum
 
 from collections.abc import Hashable, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,17 +92,19 @@ def check_codes(chunk: Chunk, codes: NDArray[Any], present: Present, categories:
     return there
 
 
-def unite(dictionaries: Sequence[NDArray[Any]], ordered: bool, context: Context) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+def unite(
+    dictionaries: Sequence[NDArray[Any]], context: Context, *, ordered: bool
+) -> tuple[NDArray[Any], list[NDArray[Any]]]:
     """Join dictionaries of several chunks into one.
 
     Parameters
     ----------
     dictionaries : sequence of ndarray
         The categories of each chunk, of one type.
-    ordered : bool
-        Whether the order of the categories means something.
     context : Context
         For errors.
+    ordered : bool
+        Whether the order of the categories means something.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def _in_order(texts: list[list[Hashable]], context: Context) -> list[Hashable]:
     """Return the one order that all lists follow."""
     sorter: TopologicalSorter[Hashable] = TopologicalSorter()
     for t in texts:
-        for before, after in zip(t, t[1:], strict=False):
+        for before, after in pairwise(t):
             sorter.add(after, before)
         if len(t) == 1:
             sorter.add(t[0])
@@ -143,10 +146,14 @@ def _in_order(texts: list[list[Hashable]], context: Context) -> list[Hashable]:
             ready = sorter.get_ready()
             if len(ready) > 1:
                 raise context.broken(
-                    "categories", ready, "an order: the dictionaries of the chunks leave open which of these comes first"
+                    "categories",
+                    ready,
+                    "an order: the dictionaries of the chunks leave open which of these comes first",
                 )
             merged += ready
             sorter.done(*ready)
     except CycleError as error:
-        raise context.broken("categories", error.args[1], "one order: the dictionaries of the chunks contradict it") from None
+        raise context.broken(
+            "categories", error.args[1], "one order: the dictionaries of the chunks contradict it"
+        ) from None
     return merged

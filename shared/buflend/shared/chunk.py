@@ -10,7 +10,6 @@ from .device import require_host
 from .interchange import BYTE_ORDERS, NullKind
 from .memory import Memory, device_of
 
-
 _NULL_KINDS = {int(kind): kind for kind in NullKind}
 
 
@@ -138,7 +137,8 @@ def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Par
         require_host(device, whose)
         found.append((name, buffer, device, _dtype(dtype, f"{name} dtype", context), whose))
     return {
-        name: Part(name, Memory.borrow(buffer, whose, device), dtype, context) for name, buffer, device, dtype, whose in found
+        name: Part(name, Memory.borrow(buffer, whose, device), dtype, context)
+        for name, buffer, device, dtype, whose in found
     }
 
 
@@ -160,4 +160,3 @@ def settle_width(chunk: Chunk, part: Part, *more: int) -> int:
         f"{chunk.dtype.bits} (column), {part.dtype.bits} (buffer), format {chunk.dtype.format!r}",
         f"one width; a bufsize of {part.memory.bufsize} bytes does not decide for {chunk.window}",
     )
-

@@ -58,7 +58,9 @@ def read_pieces(column: Any, context: Context) -> list[ColumnArrays]:
     size = context.get(column, "size")
     size = context.integer(size() if callable(size) else size, "size()")
     if sum(len(piece.values) for piece in pieces) != size:
-        raise context.broken("size()", size, f"{sum(len(p.values) for p in pieces)}, the elements of its {len(pieces)} chunks")
+        raise context.broken(
+            "size()", size, f"{sum(len(p.values) for p in pieces)}, the elements of its {len(pieces)} chunks"
+        )
     return pieces
 
 
@@ -67,7 +69,9 @@ def _read(column: Any, context: Context) -> ColumnArrays:
     try:
         read = _READERS[chunk.dtype.kind]
     except KeyError:
-        raise context.broken("dtype[0]", chunk.dtype.kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}") from None
+        raise context.broken(
+            "dtype[0]", chunk.dtype.kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}"
+        ) from None
     return read(chunk)
 
 
@@ -165,7 +169,7 @@ def join(pieces: list[ColumnArrays], context: Context) -> ColumnArrays:
     categories = first.categories
     if categories is not None and not all(_same(categories, piece.categories) for piece in filled):
         dictionaries = [piece.categories for piece in filled if piece.categories is not None]
-        categories, maps = unite(dictionaries, bool(first.ordered), context)
+        categories, maps = unite(dictionaries, context, ordered=bool(first.ordered))
         codes = [_recode(piece, new) for piece, new in zip(filled, maps, strict=True)]
     valid = None
     if any(piece.valid is not None for piece in filled):
@@ -185,8 +189,7 @@ def _same(one: NDArray[Any], other: NDArray[Any] | None) -> bool:
 
 def _recode(piece: ColumnArrays, new: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the codes of a united dictionary; what is missing becomes -1."""
-    if piece.valid is None:
-        return new[piece.values]
-    if not len(new):
-        return np.full(len(piece.values), -1, np.int64)
-    return np.where(piece.valid, new[np.where(piece.valid, piece.values, 0)], -1)
+    codes = np.full(len(piece.values), -1, np.int64)
+    there = slice(None) if piece.valid is None else piece.valid
+    codes[there] = new[piece.values[there]]
+    return codes

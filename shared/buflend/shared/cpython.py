@@ -71,10 +71,12 @@ def exported(exporter: object) -> tuple[int, memoryview] | None:
     if not view.contiguous:
         raise CopyRequiredError(
             f"a buffer is one contiguous range of bytes, but this {type(exporter).__name__} is strided "
-            f"(shape {view.shape}, strides {view.strides}): copy it to contiguous memory first, or hand it over as a column"
+            f"(shape {view.shape}, strides {view.strides}): copy it to contiguous memory first"
         )
     if "O" in "".join(view.format.split(":")[::2]):  # between colons stand the names of fields
-        raise TypeError(f"the memory of this {type(exporter).__name__} holds Python objects, not data: convert it first")
+        raise TypeError(
+            f"the memory of this {type(exporter).__name__} holds Python objects, not data: convert it first"
+        )
     info = _PyBuffer()
     _get_buffer(view, info, _PYBUF_STRIDES)
     address = info.buf or 0

@@ -1,51 +1,25 @@
 """Devices: where memory lies.
 
-Lives here: DLPack's numbers and names, and the one place in which the spellings of a device id (DLPack, the
-interchange protocol, Arrow) become one. Must not know: pointers, libraries.
+Lives here: the pair of numbers that names a device, and the one place in which the spellings of a device id (DLPack,
+the interchange protocol, Arrow) become one. Must not know: pointers, libraries.
+
+The names of the numbers are an enum in `devicetype`, which is loaded when a name is asked for: `enum` and what it needs
+cost more to import than the rest of `buflend.minimal`.
 """
 
-from collections import namedtuple
-from enum import IntEnum
 from operator import index
 
 from .errors import DeviceError, ProducerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import Any, NamedTuple, NoReturn, Self
 
+    from .devicetype import DeviceType
 
-class DeviceType(IntEnum):
-    """Kinds of device, with the numbers of DLPack's `DLDeviceType` (`dlpack.h` 1.3) and its names without `kDL`.
-
-    Numbers that no release of DLPack has given out stay plain integers and are treated as memory that the host cannot
-    read.
-    """
-
-    CPU = 1
-    CUDA = 2
-    CUDA_HOST = 3
-    OPENCL = 4
-    VULKAN = 7
-    METAL = 8
-    VPI = 9
-    ROCM = 10
-    ROCM_HOST = 11
-    EXT_DEV = 12
-    CUDA_MANAGED = 13
-    ONEAPI = 14
-    WEBGPU = 15
-    HEXAGON = 16
-    MAIA = 17
-    TRN = 18
-
-    CPU_PINNED = 3  # the interchange protocol's name of CUDA_HOST
-
-
-_KNOWN = {int(kind): kind for kind in DeviceType}
-
-# Memory that a program on the host may read through its pointer. Managed memory only after its device was synchronised,
-# which is the producer's duty where a protocol carries no stream.
+# Device types of DLPack (`DLDeviceType`, `dlpack.h` 1.3) whose memory a program on the host may read through its
+# pointer: CPU, CUDA_HOST, ROCM_HOST, CUDA_MANAGED. Managed memory only after its device was synchronised, which is the
+# producer's duty where a protocol carries no stream.
 HOST_READABLE = frozenset({1, 3, 11, 13})
 
 UNKNOWN_ID = -1  # the producer named no ordinal: whoever needs one asks the pointer
@@ -56,13 +30,13 @@ if TYPE_CHECKING:
     class Device(NamedTuple):
         """A kind of device and its ordinal."""
 
-        type: int
+        type: DeviceType | int
         id: int
 
 else:
 
-    class Device(namedtuple("Device", ["type", "id"])):
-        """A kind of device and its ordinal.
+    class Device(tuple):
+        """A kind of device and its ordinal: a named tuple.
 
         Parameters
         ----------
@@ -79,10 +53,54 @@ else:
         True
         """
 
+        # Written out, since `collections.namedtuple` would cost a light import 1.5 ms of the 4 that it takes.
         __slots__ = ()
+        _fields = __match_args__ = ("type", "id")
+
+        def __new__(cls, type: "DeviceType | int", id: int) -> "Self":  # noqa: A002 - the names of the contract
+            """Make the pair; nothing is checked."""
+            return tuple.__new__(cls, (type, id))
+
+        @property
+        def type(self) -> "DeviceType | int":
+            """The kind of device."""
+            return _named(self[0])
+
+        @property
+        def id(self) -> int:
+            """The ordinal."""
+            return self[1]
+
+        def __repr__(self) -> str:
+            """Show both fields."""
+            return f"Device(type={self.type!r}, id={self.id!r})"
+
+        def __getnewargs__(self) -> "tuple[DeviceType | int, int]":
+            """Pickle as two arguments."""
+            return tuple(self)
+
+        @classmethod
+        def _make(cls, pair: "Any") -> "Self":
+            return cls(*pair)
+
+        def _asdict(self) -> "dict[str, Any]":
+            return {"type": self.type, "id": self.id}
+
+        def _replace(self, **changes: "Any") -> "Self":
+            return type(self)(**{**self._asdict(), **changes})
 
 
-CPU = Device(DeviceType.CPU, 0)
+def _named(number: int) -> "DeviceType | int":
+    """Return the enum's member where the number has a name."""
+    from .devicetype import DeviceType
+
+    try:
+        return DeviceType(number)
+    except ValueError:
+        return number
+
+
+CPU = Device(1, 0)
 _CPU_SPELLINGS = {(1, None): CPU, (1, 0): CPU, (1, -1): CPU}
 
 
@@ -114,32 +132,30 @@ def to_device(given: object, whose: str = "device") -> Device:
         device = None
     if device is not None:
         return device  # type: ignore[no-any-return]
+    pair: Any = given
     try:
-        kind, ordinal = given  # type: ignore[misc]
-        kind = index(kind)
-        ordinal = UNKNOWN_ID if ordinal is None else index(ordinal)
+        first, second = pair
+        kind: int = index(first)
+        ordinal: int = UNKNOWN_ID if second is None else index(second)
     except (TypeError, ValueError):
         raise ProducerError(whose, got=given, expected="a pair (device type, device id) of integers") from None
     if not 0 < kind < 2**31 or not -1 <= ordinal < 2**31:
         raise ProducerError(whose, got=given, expected="a positive device type and an id of 0 or more")
-    if kind == DeviceType.CPU:
-        return CPU
-    return Device(_KNOWN.get(kind, kind), ordinal)
+    return CPU if kind == CPU[0] else Device(kind, ordinal)
 
 
 def device_name(device: Device) -> str:
-    """Return how a sentence names the device: `CUDA device 0`.
+    """Return how a sentence names the device.
 
     Examples
     --------
-    >>> device_name(Device(DeviceType.CUDA, 1)), device_name(Device(99, 0)), device_name(CPU)
+    >>> device_name(Device(2, 1)), device_name(Device(99, 0)), device_name(CPU)
     ('CUDA device 1', 'unknown (type 99) device 0', 'CPU memory')
     """
-    kind, ordinal = device
-    if kind == DeviceType.CPU:
+    kind, ordinal = device.type, device.id
+    if kind == CPU[0]:
         return "CPU memory"
-    known = _KNOWN.get(int(kind))
-    name = known.name if known is not None else f"unknown (type {kind})"
+    name = getattr(kind, "name", f"unknown (type {kind})")
     return f"{name} device" if ordinal == UNKNOWN_ID else f"{name} device {ordinal}"
 
 
@@ -154,7 +170,12 @@ def require_host(device: Device, what: str) -> None:
         What is being read, for the message.
     """
     if device[0] not in HOST_READABLE:
-        raise DeviceError(
-            f"{what} lies on {device_name(device)}, which the host cannot read; "
-            "copy it to the host with the library that owns it, or read it with a library of that device"
-        )
+        refuse_host(device, what)
+
+
+def refuse_host(device: Device, what: str) -> "NoReturn":
+    """Raise `DeviceError` for memory that the host cannot read."""
+    raise DeviceError(
+        f"{what} lies on {device_name(device)}, which the host cannot read; "
+        "copy it to the host with the library that owns it, or read it with a library of that device"
+    )

@@ -31,7 +31,7 @@ class NullKind(IntEnum):
 
 
 # (kind, bits) -> NumPy's type character with its size in bytes, to stand behind a byte order.
-NUMBERS = {
+NUMBERS: dict[tuple[int, int], str] = {
     (DtypeKind.INT, 8): "i1",
     (DtypeKind.INT, 16): "i2",
     (DtypeKind.INT, 32): "i4",
@@ -81,7 +81,7 @@ BYTE_ORDERS = {"=": "=", "|": "=", "<": "<", ">": ">"}
 
 # (null kind, kind and bits that the mask's own tuple announces) -> whether that can be meant. A byte mask announced as
 # bits, or bits announced as a byte mask, is a contradiction; unsigned bytes are what cudf announced for either.
-MASKS = {
+MASKS: dict[tuple[int, tuple[int, int]], bool] = {
     (NullKind.USE_BITMASK, (DtypeKind.BOOL, 1)): True,
     (NullKind.USE_BITMASK, (DtypeKind.UINT, 8)): True,
     (NullKind.USE_BITMASK, (DtypeKind.BOOL, 8)): False,

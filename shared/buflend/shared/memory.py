@@ -115,8 +115,8 @@ class Memory:
 
     def __repr__(self) -> str:
         """Show address, size, device, access and the owner's type; the memory itself is not read."""
-        kind, ordinal = self._device
-        where = getattr(kind, "name", f"type {kind}") + (f":{ordinal}" if self._device is not CPU else "")
+        kind, ordinal = self._device.type, self._device.id
+        where = f"{getattr(kind, 'name', kind)}:{ordinal}"
         owner = "STATIC" if self._owner is STATIC else type(self._owner).__qualname__
         return (
             f"<{type(self).__module__}.{type(self).__qualname__} ptr={self._ptr:#x} bufsize={self._bufsize} "
@@ -150,15 +150,17 @@ class Memory:
 
         Notes
         -----
-        Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute, and
-        what does not permit writing is not written to.
+        Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute,
+        and what does not permit writing is not written to.
         """
         if device is None:
             device = device_of(foreign, whose)
         bufsize = _integer(foreign, "bufsize", whose)
         ptr = _integer(foreign, "ptr", whose)
         if fault := _range_fault(ptr, bufsize):
-            raise ProducerError(f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}")
+            raise ProducerError(
+                f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}"
+            )
         try:
             readonly = getattr(foreign, "readonly", True) is not False
         except BaseException as error:

@@ -26,7 +26,7 @@ def read_numbers(chunk: Chunk) -> NDArray[Any]:
 def number_type(chunk: Chunk, kind: int, bits: int) -> str:
     """Return NumPy's type character and size of a kind of number, without byte order."""
     try:
-        return NUMBERS[kind, bits]  # type: ignore[index]
+        return NUMBERS[kind, bits]
     except KeyError:
         raise chunk.context.broken(
             "dtype", (kind, bits), "a kind and bits of the protocol: integers of 8 to 64 bits, floats of 16 to 64"
@@ -65,14 +65,11 @@ def read_bools(chunk: Chunk) -> tuple[NDArray[np.bool_], NDArray[Any]]:
 def time_type(chunk: Chunk) -> tuple[int, str, str | None]:
     """Return bits of the stored integer, NumPy's type and the zone (None = naive) of a DATETIME column."""
     text, colon, zone = chunk.dtype.format.partition(":")
-    try:
-        bits, character = TIMES[text]
-        if (colon or zone) and text[:2] != "ts":
-            raise KeyError
-    except KeyError:
+    if text not in TIMES or (colon and not text.startswith("ts")):
         raise chunk.context.broken(
             "dtype[2]", chunk.dtype.format, "the Arrow format of a date, time, time stamp (ts?:zone) or duration"
-        ) from None
+        )
+    bits, character = TIMES[text]
     return bits, character, zone or None
 
 

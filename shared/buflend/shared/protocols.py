@@ -121,9 +121,15 @@ class SupportsDataFrame(Protocol):
     Satisfied by `pandas.DataFrame`, `pyarrow.Table`, `pyarrow.RecordBatch`, `polars.DataFrame` (before 2.0).
     """
 
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:  # noqa: FBT001, FBT002 - the protocol's
         """Return the interchange frame."""
         ...
 
 
-__all__: Sequence[str] = ("InterchangeBuffer", "InterchangeColumn", "InterchangeFrame", "SupportsBuffer", "SupportsDataFrame")
+__all__: Sequence[str] = (
+    "InterchangeBuffer",
+    "InterchangeColumn",
+    "InterchangeFrame",
+    "SupportsBuffer",
+    "SupportsDataFrame",
+)

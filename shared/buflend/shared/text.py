@@ -93,5 +93,7 @@ def _decode_singly(raw: bytes, starts: NDArray[Any], ends: NDArray[Any], chunk: 
         try:
             texts.append(raw[start:end].decode())
         except UnicodeDecodeError as error:
-            raise chunk.context.broken(f"data buffer, element {row}", raw[start:end], f"UTF-8, but {error.reason}") from None
+            raise chunk.context.broken(
+                f"data buffer, element {row}", raw[start:end], f"UTF-8, but {error.reason}"
+            ) from None
     return texts

@@ -41,10 +41,10 @@ def from_mask(chunk: Chunk) -> Present:
         raise context.broken(
             "get_buffers()['validity']",
             None,
-            f"a {_mask_name(chunk)}, since describe_null says {chunk.null_kind.name} and null_count is {chunk.null_count}",
+            f"a {_mask_name(chunk)}, since null_count is {chunk.null_count} and describe_null {chunk.null_kind.name}",
         )
     part = chunk.parts["validity"]
-    if not MASKS.get((chunk.null_kind, part.dtype[:2]), False):
+    if not MASKS.get((chunk.null_kind, (part.dtype.kind, part.dtype.bits)), False):
         raise context.broken(
             "validity dtype",
             tuple(part.dtype),
@@ -54,7 +54,7 @@ def from_mask(chunk: Chunk) -> Present:
         bits = unpack(chunk, "validity")
         present, derived = ~bits if missing else bits, True
     else:
-        present, derived = _from_bytes(chunk, bool(missing))
+        present, derived = _from_bytes(chunk, missing=bool(missing))
     count = chunk.size - int(np.count_nonzero(present))
     if chunk.null_count is not None and 0 <= chunk.null_count != count:
         raise context.broken("null_count", chunk.null_count, f"{count}, the number of elements that the mask marks")
@@ -79,7 +79,7 @@ def unpack(chunk: Chunk, name: str) -> NDArray[np.bool_]:
     return np.unpackbits(packed, count=phase + chunk.size, bitorder="little")[phase:].view(np.bool_)
 
 
-def _from_bytes(chunk: Chunk, missing: bool) -> tuple[NDArray[np.bool_], bool]:
+def _from_bytes(chunk: Chunk, *, missing: bool) -> tuple[NDArray[np.bool_], bool]:
     """Return the byte mask as booleans, and whether they are memory of our own."""
     part = chunk.part("validity")
     part.require(chunk.offset + chunk.size, f"{chunk.window} bytes")
@@ -107,6 +107,7 @@ def from_values(chunk: Chunk, stored: NDArray[Any]) -> Present:
     CopyRequiredError
         When something is missing and copies are not allowed: the mask is new memory.
     """
+    present: Present
     if chunk.null_kind == NullKind.USE_SENTINEL:
         present = _unequal(chunk, stored, chunk.null_value)
     elif chunk.null_kind == NullKind.USE_NAN and chunk.dtype.kind == DtypeKind.DATETIME:
@@ -114,7 +115,7 @@ def from_values(chunk: Chunk, stored: NDArray[Any]) -> Present:
     elif chunk.null_kind == NullKind.USE_NAN:
         if chunk.dtype.kind != DtypeKind.FLOAT:
             raise chunk.context.broken("describe_null", "USE_NAN", "a null kind that a column without NaN can have")
-        present = stored == stored  # noqa: PLR0124 - NaN alone differs from itself
+        present = ~np.isnan(stored)
     else:
         return None
     if present is None or present.all():
@@ -124,20 +125,26 @@ def from_values(chunk: Chunk, stored: NDArray[Any]) -> Present:
 
 
 def _unequal(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
+    """Return where the stored values differ from the sentinel; None where no value of their type can equal it."""
+    context, field = chunk.context, "describe_null[1]"
+    present: NDArray[np.bool_]
     if stored.dtype.kind in "iu":
-        number = chunk.context.integer(sentinel, "describe_null[1]")
+        number = context.integer(sentinel, field)
         bounds = np.iinfo(stored.dtype)
+        if not bounds.min <= number <= bounds.max:
+            return None
         # Compared as the stored type: through float64 large integers would be taken for their neighbours.
-        return stored != stored.dtype.type(number) if bounds.min <= number <= bounds.max else None
-    if stored.dtype.kind == "f":
+        present = stored != stored.dtype.type(number)
+    elif stored.dtype.kind == "f":
         try:
-            number = float(sentinel)
+            real = float(sentinel)
         except (TypeError, ValueError, OverflowError):
-            raise chunk.context.broken("describe_null[1]", sentinel, "a number, the sentinel of a float column") from None
-        return stored == stored if number != number else stored != number  # noqa: PLR0124
-    if stored.dtype.kind == "b":
-        return stored != bool(chunk.context.integer(sentinel, "describe_null[1]"))
-    if not isinstance(sentinel, str):
-        raise chunk.context.broken("describe_null[1]", sentinel, "text, the sentinel of a string column")
-    return np.asarray(stored != sentinel, dtype=np.bool_)
-
+            raise context.broken(field, sentinel, "a number, the sentinel of a float column") from None
+        present = ~np.isnan(stored) if np.isnan(real) else stored != real
+    elif stored.dtype.kind == "b":
+        present = stored != bool(context.integer(sentinel, field))
+    elif isinstance(sentinel, str):
+        present = np.asarray(stored != sentinel, dtype=np.bool_)
+    else:
+        raise context.broken(field, sentinel, "text, the sentinel of a string column")
+    return present
