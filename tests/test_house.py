@@ -24,8 +24,8 @@ MAY_IMPORT = {
     "minimal": {"minimal", "shared"},
     "maximal": {"maximal", "shared"},
 }
-# Measures somebody's ctypes recipe, or makes memory of its own to lend: everything else has no business with pointers.
-BENCH_WITH_CTYPES = {"asv_bench/bars.py", "asv_bench/buflend/bench/cost.py"}
+# These measure somebody's ctypes recipe; nothing else in the command has business with pointers.
+BENCH_WITH_CTYPES = {f"asv_bench/{name}.py" for name in ("bars", "buflend/bench/cost", "buflend/bench/lifetime")}
 MADE_WITH = {"cupy", "numpy"}
 LONGEST = 350  # lines
 
