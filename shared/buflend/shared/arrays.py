@@ -67,11 +67,13 @@ def to_ndarray(
     if memory._device[0] not in HOST_READABLE:
         refuse_host(memory._device, "the memory")
     try:
-        parsed, itemsize, _, ndarray = _plans[dtype]
+        parsed, itemsize, frombuffer, ndarray = _plans[dtype]
     except (KeyError, TypeError):
-        parsed, itemsize, _, ndarray = _plan(dtype)
+        parsed, itemsize, frombuffer, ndarray = _plan(dtype)
     dims, steps = _layout(memory._bufsize, itemsize, shape, strides, offset)
-    return ndarray(dims, parsed, exact_view(memory), offset, steps)
+    # Over an array of bytes, not over the view: from a memoryview ndarray() takes the object behind it as its base, and
+    # then neither the view's bounds nor its refusal to be written hold for who looks there.
+    return ndarray(dims, parsed, frombuffer(exact_view(memory), "u1"), offset, steps)
 
 
 def to_cupy(

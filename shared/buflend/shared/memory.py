@@ -171,9 +171,12 @@ class Memory:
 def describes(obj: object) -> bool:
     """Tell whether an object describes memory by `ptr`, `bufsize` and `__dlpack_device__`, without asking for a value.
 
-    Looks at the type first: a property may raise anything, and one that raises is there all the same.
+    Looks at the type first: a property may raise anything, and one that raises is there all the same. A class describes
+    no memory, its instances do.
     """
     kind = type(obj)
+    if issubclass(kind, type):
+        return False
     try:
         return all(hasattr(kind, name) or hasattr(obj, name) for name in ("bufsize", "ptr", "__dlpack_device__"))
     except Exception:  # noqa: BLE001 - an object whose attributes cannot even be looked up describes nothing
@@ -200,7 +203,7 @@ def _range_fault(ptr: int, bufsize: int) -> str:
     """Return what is wrong with the pair of numbers, or nothing."""
     if bufsize < 0 or bufsize > sys.maxsize:
         return f"bufsize is {bufsize}; expected 0 to {sys.maxsize} bytes"
-    if ptr < 0 or ptr + bufsize > _ADDRESSES:
+    if not 0 <= ptr < _ADDRESSES or ptr + bufsize > _ADDRESSES:
         return f"{bufsize} bytes at address {ptr:#x} lie outside of the address space"
     if not ptr and bufsize:
         return f"ptr is 0 (NULL) while bufsize is {bufsize} bytes; a null pointer is legal for 0 bytes only"
