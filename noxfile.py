@@ -60,7 +60,7 @@ def tests(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """Build sdist and wheel; run the sdist's tests on the installed wheel, from a folder that is neither."""
     install(session, "--editable", ".", "--group", "test")
-    neutral = Path(session.create_tmp()) / "built"
+    neutral = Path(session.create_tmp()).resolve() / "built"
     shutil.rmtree(neutral, ignore_errors=True)
     session.run("python", "-m", "build", "--no-isolation", "--outdir", str(neutral), str(PROJECT), silent=True)
     (sdist,) = neutral.glob("*.tar.gz")

@@ -1,6 +1,7 @@
 """What tests share: the checkout, and a fresh interpreter that finds the same `buflend` as the tests do."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,10 @@ import pytest
 
 import buflend
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 # The folders that the portions of the namespace lie in: four in a checkout, one where the wheel is installed.
 ROOTS = [str(Path(portion).parent) for portion in buflend.__path__]
+
+PEER = re.compile(r"^import (?:nanoarrow|pandas|polars|pyarrow)\b", re.MULTILINE)
 
 # Read by mypy, not run.
 collect_ignore = ["typing_cases.py"]
@@ -20,10 +22,12 @@ collect_ignore = ["typing_cases.py"]
 Run = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
-def repository() -> Path:
-    """Return the folder with pyproject.toml."""
-    return REPOSITORY
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the examples in docstrings that import a peer, as tests that do are marked by hand."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and PEER.search("".join(each.source for each in item.dtest.examples)):
+            item.add_marker("peers")
 
 
 @pytest.fixture(scope="session")
