@@ -119,5 +119,5 @@ print(*Watch.asked)
 
 
 def test_the_watch_sees_a_search(run_python: Run) -> None:
-    code = f"{WATCH}\ntry:\n    import pyarrow\nexcept ImportError:\n    print(Watch.asked)"
-    assert run_python(code) == "['pyarrow']\n"
+    code = f"{WATCH}\ntry:\n    import no_such_peer\nexcept ImportError:\n    print(Watch.asked)"
+    assert run_python(code) == "['no_such_peer']\n"
