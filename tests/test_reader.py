@@ -78,6 +78,7 @@ def test_numbers(drawn: tuple[Col, list[Any]]) -> None:
     before = {name: part[0].memory.tobytes() for name, part in column.parts.items() if part}
     read = column_to_ndarray(column)
     assert found(read) == expected
+    assert read.valid is None or read.valid.view("uint8").max() <= 1, "a NumPy bool may hold nothing but 0 and 1"
     assert (read.valid is None) == (None not in expected)
     assert before == {name: part[0].memory.tobytes() for name, part in column.parts.items() if part}
     assert column.asked.count("get_buffers") <= 1
