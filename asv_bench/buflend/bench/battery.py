@@ -1,0 +1,88 @@
+"""The part `battery` of the comparison: every case on every consumer, with its score.
+
+Lives here: the runs and the counting. Must not know: how a case is run (`runner`), or what is right (`verdict`).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import peers, runner
+from .cases import all_cases
+from .consumers import Consumer, consumers
+from .verdict import OUTCOMES
+
+Progress = Callable[[str, float], None]
+
+
+def measure(progress: Progress) -> dict[str, Any]:
+    """Run the battery.
+
+    Parameters
+    ----------
+    progress : callable
+        Called with a text and the fraction done, 0 to 1, after each case.
+
+    Returns
+    -------
+    dict
+        JSON-able: `part`, `cases` (name, title, expects) and `consumers`, by name: `available`, `reason`, `version`,
+        `results` by case (`outcome`, `detail`, `remarks`) and `score` (a number for each outcome, and `total`).
+
+    Raises
+    ------
+    RuntimeError
+        When the battery itself fails, a case that cannot be made say.
+    """
+    cases = all_cases()
+    found = consumers()
+    readers = [one for one in found if one.available]
+    done = 0
+    measured: dict[str, dict[str, Any]] = {}
+    for consumer in found:
+        results: dict[str, dict[str, Any]] = {}
+        if consumer.available:
+            for result in _results(consumer):
+                results[result.pop("case")] = result
+                done += 1
+                progress(f"{consumer.name}: {len(results)} of {len(cases)} cases", done / (len(readers) * len(cases)))
+        measured[consumer.name] = {
+            "available": consumer.available,
+            "reason": consumer.reason,
+            "version": peers.version("buflend" if consumer.ours else consumer.name),
+            "results": results,
+            "score": score(results),
+        }
+    listed = [{"name": case.name, "title": case.title, "expects": case.expects()} for case in cases]
+    return {"part": "battery", "cases": listed, "consumers": measured}
+
+
+def score(results: dict[str, dict[str, Any]]) -> dict[str, int]:
+    """Count the outcomes."""
+    outcomes = [result["outcome"] for result in results.values()]
+    return {outcome: outcomes.count(outcome) for outcome in OUTCOMES} | {"total": len(outcomes)}
+
+
+def _results(consumer: Consumer) -> Iterator[dict[str, Any]]:
+    """Run all cases on a consumer, in a process that knows this consumer only."""
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)  # noqa: PTH100 - of "" too
+    with subprocess.Popen(
+        [sys.executable, "-m", runner.__name__, consumer.name],
+        env=os.environ | runner.SETTINGS | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None  # noqa: S101 - for the type checker
+        assert process.stderr is not None  # noqa: S101
+        for line in process.stdout:
+            yield json.loads(line)
+        errors = process.stderr.read()
+        if process.wait():
+            raise RuntimeError(
+                f"battery: the run of {consumer.name} ended with exit code {process.returncode}\n{errors}"
+            )

@@ -1,0 +1,232 @@
+"""Frames in chunks, and frames with nothing in them.
+
+Specification: `get_chunks` yields what the producer stores; zero chunks and empty chunks are met. With no chunk the
+types come from the frame's columns. A null pointer is legal exactly where zero bytes are needed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from ..dtypes import Dtype, Kind, Null, dtype
+from ..producer import Buf, Col, Frame
+from ._build import Nulls, bitmask, bools, bytemask, codes, moments, nothing, numbers, sentinel, text
+from ._case import Case
+
+_KINDS: dict[str, Dtype] = {
+    **{name: dtype(name) for name in ("int8", "int64", "float16", "float64", "bool", "bits")},
+    "date32": Dtype(Kind.DATETIME, 32, "tdD"),
+    "timestamp": Dtype(Kind.DATETIME, 64, "tsu:"),
+    "duration": Dtype(Kind.DATETIME, 64, "tDn"),
+}
+
+# Rows of each chunk, and what it shows.
+_SPLITS: dict[str, list[list[Any]]] = {
+    "two": [[1, 2], [3]],
+    "empty-first": [[], [1, None], [3]],
+    "empty-middle": [[1, None], [], [3]],
+    "empty-last": [[1, None], [3], []],
+    "all-empty": [[], []],
+    "fifty": [[i, None if i % 4 == 1 else -i] for i in range(50)],
+}
+
+
+def _joined(chunks: Sequence[Sequence[Any]]) -> list[Any]:
+    return [value for chunk in chunks for value in chunk]
+
+
+def _frame(build: Callable[[list[Any]], Col], chunks: Sequence[list[Any]]) -> Frame:
+    parts = [Frame({"a": build(values)}) for values in chunks]
+    return Frame({"a": build(_joined(chunks))}, chunks=parts)
+
+
+def _ints(values: list[Any]) -> Col:
+    lead = len(values) % 3
+    return numbers(values, lead=lead, **bitmask()(values, lead))
+
+
+def _second_nullable(nulls: Nulls) -> Frame:
+    whole, second = [1, None, 3], [None, 3]
+    chunks = [Frame({"a": numbers([1])}), Frame({"a": numbers(second, **nulls(second, 0))})]
+    return Frame({"a": numbers(whole, **nulls(whole, 0))}, chunks=chunks)
+
+
+def _kind_in_chunks() -> Iterator[Case]:
+    """Yield one split of every kind of column, with another phase in each chunk."""
+
+    def masked(build: Callable[..., Col], values: list[Any], **options: Any) -> Col:
+        lead = len(values) + 1
+        return build(values, lead=lead, **options, **bitmask()(values, lead))
+
+    kinds: dict[str, tuple[Callable[[list[Any]], Col], list[list[Any]], list[Any]]] = {
+        "packed-bool": (
+            partial(masked, bools, packed=True),
+            [[True, None, False], [False]],
+            [True, None, False, False],
+        ),
+        "byte-bool": (partial(masked, bools, packed=False), [[True, None, False], [False]], [True, None, False, False]),
+        "string": (partial(masked, text), [["a", None], ["", "bcd"]], ["a", None, "", "bcd"]),
+        "large-string": (partial(masked, text, width=64), [["a", None], ["", "bcd"]], ["a", None, "", "bcd"]),
+        "float64": (partial(masked, numbers, type_="float64"), [[0.5, None], [1.5]], [0.5, None, 1.5]),
+        "timestamp": (
+            partial(masked, moments, format_="tsm:"),
+            [[0, None], [1000]],
+            ["1970-01-01T00:00:00", None, "1970-01-01T00:00:01"],
+        ),
+        "date32": (
+            partial(masked, moments, format_="tdD", type_="int32"),
+            [[0, None], [18262]],
+            ["1970-01-01", None, "2020-01-01"],
+        ),
+    }
+    for word, (build, chunks, expected) in kinds.items():
+        yield Case(
+            f"chunks-{word}", f"{word} with nulls in two chunks", partial(_frame, build, chunks), {"a": expected}
+        )
+
+
+def _chunks() -> Iterator[Case]:
+    """Yield frames in chunks."""
+    for word, chunks in _SPLITS.items():
+        yield Case(
+            f"chunks-{word}",
+            f"int64 in {len(chunks)} chunks: {word.replace('-', ' ')}",
+            partial(_frame, _ints, chunks),
+            {"a": _joined(chunks)},
+        )
+    yield from _kind_in_chunks()
+    described = {"bitmask": bitmask(), "bytemask": bytemask(), "sentinel": sentinel(-1)}
+    for word, nulls in described.items():
+        yield Case(
+            f"chunks-null-in-one-{word}",
+            f"a {word} in the second chunk, the first is not nullable",
+            partial(_second_nullable, nulls),
+            {"a": [1, None, 3]},
+        )
+    yield Case(
+        "chunks-of-columns",
+        "one frame, whose columns are in two and in three chunks",
+        lambda: Frame(
+            {
+                "a": Col(None, dtype("int64"), 3, chunks=[numbers([1, 2], lead=1), numbers([3])]),
+                "b": Col(None, dtype("int64"), 3, chunks=[numbers([4]), numbers([5], lead=9), numbers([6])]),
+            }
+        ),
+        {"a": [1, 2, 3], "b": [4, 5, 6]},
+        may_refuse=True,
+    )
+    yield Case(
+        "chunks-of-other-types",
+        "the second chunk has another type",
+        lambda: Frame({"a": numbers([1, 2])}, chunks=[Frame({"a": numbers([1])}), Frame({"a": text(["two"])})]),
+        None,
+        errors=("ProducerError",),
+    )
+    yield Case(
+        "chunks-of-other-columns",
+        "the second chunk lacks a column",
+        lambda: Frame(
+            {"a": numbers([1, 2]), "b": numbers([3, 4])},
+            chunks=[Frame({"a": numbers([1]), "b": numbers([3])}), Frame({"a": numbers([2])})],
+        ),
+        None,
+        errors=("ProducerError",),
+    )
+
+
+def _dictionaries() -> Iterator[Case]:
+    """Yield chunks with dictionaries of their own."""
+
+    def frame(parts: Sequence[tuple[list[int | None], list[str]]], *, ordered: bool = False) -> Frame:
+        made = [codes(c, text(words), ordered=ordered, lead=1, **sentinel(-1)(c, 1)) for c, words in parts]
+        return Frame({"a": made[0]}, chunks=[Frame({"a": column}) for column in made])
+
+    yield Case(
+        "dictionaries-differ",
+        "each chunk has another dictionary, unordered",
+        lambda: frame([([0, 1, None], ["x", "y"]), ([0, 1], ["y", "z"]), ([0], ["x"])]),
+        {"a": ["x", "y", None, "y", "z", "x"]},
+    )
+    yield Case(
+        "dictionaries-same-words-other-order",
+        "each chunk has the same words in another order",
+        lambda: frame([([0, 1], ["x", "y"]), ([0, None, 1], ["y", "x"])]),
+        {"a": ["x", "y", "y", None, "x"]},
+    )
+    yield Case(
+        "dictionaries-equal",
+        "each chunk has a dictionary of its own that is the same",
+        lambda: frame([([0, 1], ["x", "y"]), ([1, None], ["x", "y"])], ordered=True),
+        {"a": ["x", "y", "y", None]},
+        ordered={"a": True},
+    )
+    yield Case(
+        "dictionaries-ordered-consistent",
+        "ordered, x < y and y < z: x < y < z",
+        lambda: frame([([0, 1], ["x", "y"]), ([1, 0], ["y", "z"])], ordered=True),
+        {"a": ["x", "y", "z", "y"]},
+        ordered={"a": True},
+    )
+    for word, other in (("undetermined", ["x", "z"]), ("contradicting", ["y", "x"])):
+        yield Case(
+            f"dictionaries-ordered-{word}",
+            f"ordered, x < y and {other[0]} < {other[1]}: no order over both",
+            partial(frame, [([0, 1], ["x", "y"]), ([1, 0], other)], ordered=True),
+            {"a": ["x", "y", other[1], other[0]]},
+            may_refuse=True,
+            errors=("ProducerError",),
+        )
+
+
+def _empties() -> Iterator[Case]:
+    """Yield zero rows, in each kind, at the null pointer, and in no chunk at all."""
+
+    def empty(word: str) -> Frame:
+        nulls: dict[str, Any] = {"null": (Null.USE_BITMASK, 0), "validity": (nothing(), dtype("bits"))}
+        column: dict[str, Callable[[], Col]] = {
+            "string": lambda: Col(nothing(), dtype("string"), 0, offsets=(nothing(), dtype("int32")), **nulls),
+            "large-string": lambda: Col(nothing(), dtype("large_string"), 0, offsets=(nothing(), dtype("int64"))),
+            "categorical": lambda: codes([], text([]), **nulls),
+        }
+        return Frame({"a": column[word]() if word in column else Col(nothing(), _KINDS[word], 0, **nulls)})
+
+    for word in (*_KINDS, "string", "large-string", "categorical"):
+        yield Case(
+            f"no-rows-null-pointer-{word}",
+            f"{word}, no rows, every buffer at the null pointer",
+            partial(empty, word),
+            {"a": []},
+        )
+    yield Case(
+        "no-rows-at-an-offset",
+        "no rows at offset 3 of a buffer",
+        lambda: Frame({"a": Col(Buf(b"\x4d" * 64), dtype("int64"), 0, offset=3), "b": text([], lead=3)}),
+        {"a": [], "b": []},
+    )
+    yield Case(
+        "no-rows-of-many-columns",
+        "no rows, memory behind every pointer",
+        lambda: Frame({"a": numbers([]), "b": text([]), "c": bools([], packed=True), "d": codes([], text(["x"]))}),
+        {"a": [], "b": [], "c": [], "d": []},
+    )
+    yield Case(
+        "no-chunks",
+        "get_chunks yields nothing: the types come from the frame's columns",
+        lambda: Frame({"a": numbers([]), "b": numbers([], "float64"), "c": text([])}, chunks=[]),
+        {"a": [], "b": [], "c": []},
+    )
+    yield Case(
+        "no-chunks-categorical",
+        "get_chunks yields nothing, the column is categorical",
+        lambda: Frame({"a": codes([], text(["x"]), ordered=True)}, chunks=[]),
+        {"a": []},
+        ordered={"a": True},
+    )
+    yield Case("no-columns", "a frame without columns", lambda: Frame({}), {})
+
+
+def cases() -> Iterator[Case]:
+    """Yield the cases of this subject."""
+    yield from _chunks()
+    yield from _dictionaries()
+    yield from _empties()

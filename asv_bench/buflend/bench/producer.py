@@ -1,0 +1,364 @@
+"""A producer of the dataframe interchange protocol that does what a test tells it to, lies included.
+
+Lives here: the three objects of the protocol. Must not know: what is right. Nothing is checked and nothing is derived;
+what a case announces is what a consumer is told, true or not.
+
+The rule: a consumer that misreads must be *seen* to misread. A buffer can overwrite its memory when it dies, and every
+object writes down what it was asked for.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .dtypes import Dtype, Kind, Null
+
+POISON = 0xEE
+"""The byte that fills the memory of a dead buffer: no valid UTF-8, a negative integer, an absurd float."""
+
+TRUTH: Any = ...
+"""Stands for what is true, where something else can be announced."""
+
+_GRAVES: list[npt.NDArray[np.uint8]] = []  # Keeps poisoned memory mapped: a late reader sees poison, not luck.
+
+
+class Speaker:
+    """Something that is asked: it writes down what for, and raises where it was told to."""
+
+    def __init__(self, raises: Mapping[str, Exception] | None) -> None:
+        self.asked: list[str] = []
+        self._raises = dict(raises or {})
+
+    def note(self, what: str) -> None:
+        """Write down that `what` was asked for; raise the exception planned for it, if any."""
+        self.asked.append(what)
+        if what in self._raises:
+            raise self._raises[what]
+
+
+class Buf(Speaker):
+    """A buffer of the protocol.
+
+    Parameters
+    ----------
+    memory : ndarray or bytes
+        What lies there. An array is used in place, bytes are copied to an aligned array.
+    device : tuple, default (1, 0)
+        What `__dlpack_device__` answers.
+    ptr, bufsize : object, default TRUTH
+        What is announced for the address and the size in bytes.
+    poison : bool, default False
+        Overwrite the memory with 0xEE when this object dies. The memory itself is then never freed, so that a consumer
+        which did not keep this object reads poison every time.
+    raises : mapping of str to Exception, optional
+        What to raise when `ptr`, `bufsize` or `__dlpack_device__` is asked for.
+    """
+
+    def __init__(
+        self,
+        memory: npt.NDArray[Any] | bytes,
+        *,
+        device: Any = (1, 0),
+        ptr: Any = TRUTH,
+        bufsize: Any = TRUTH,
+        poison: bool = False,
+        raises: Mapping[str, Exception] | None = None,
+    ) -> None:
+        super().__init__(raises)
+        array = np.frombuffer(bytearray(memory), np.uint8) if isinstance(memory, bytes) else memory
+        self.memory: npt.NDArray[np.uint8] = array.reshape(-1).view(np.uint8) if array.size else np.zeros(0, np.uint8)
+        self.device = device
+        self._ptr = ptr
+        self._bufsize = bufsize
+        self._poison = poison
+
+    @property
+    def address(self) -> int:
+        """The true address of the first byte."""
+        return int(self.memory.__array_interface__["data"][0])
+
+    @property
+    def ptr(self) -> Any:
+        """The announced address."""
+        self.note("ptr")
+        return self.address if self._ptr is TRUTH else self._ptr
+
+    @property
+    def bufsize(self) -> Any:
+        """The announced size in bytes."""
+        self.note("bufsize")
+        return self.memory.nbytes if self._bufsize is TRUTH else self._bufsize
+
+    def __dlpack__(self) -> object:
+        raise NotImplementedError("__dlpack__")
+
+    def __dlpack_device__(self) -> Any:
+        self.note("__dlpack_device__")
+        return self.device
+
+    def again(self) -> Self:
+        """Return a new poisoning buffer with a copy of the memory, announcing the same."""
+        options: dict[str, Any] = {
+            "device": self.device,
+            "ptr": self._ptr,
+            "bufsize": self._bufsize,
+            "raises": self._raises,
+        }
+        return type(self)(self.memory.copy(), poison=True, **options)
+
+    def __del__(self) -> None:
+        if getattr(self, "_poison", False):
+            self.memory[...] = POISON
+            _GRAVES.append(self.memory)
+
+
+Part = tuple[Buf, Dtype] | None
+
+
+class Col(Speaker):
+    """A column, or the chunk of one.
+
+    Parameters
+    ----------
+    data : Buf or None
+        Values, codes, or characters.
+    type_ : Dtype or tuple
+        The column's type.
+    size : int
+        Elements.
+    offset : int, default 0
+        First element.
+    null : tuple, default (NON_NULLABLE, None)
+        What `describe_null` answers.
+    validity, offsets : tuple of (Buf, Dtype), optional
+        The other two buffers.
+    data_dtype : Dtype, optional
+        The data buffer's own type where it is not the column's.
+    null_count : object, default 0
+        What `null_count` answers.
+    categories : Col, optional
+        The dictionary of a categorical column.
+    ordered, is_dictionary : bool
+        The other two answers of `describe_categorical`.
+    chunks : sequence of Col, optional
+        What `get_chunks` yields; such a column raises when its buffers are asked for.
+    lazy : bool, default False
+        Make the buffers anew at each `get_buffers()`, poisoned when they die, and keep none.
+    raises : mapping of str to Exception, optional
+        What to raise when one of the methods and properties is asked for.
+    """
+
+    def __init__(
+        self,
+        data: Buf | None,
+        type_: Any,
+        size: Any,
+        *,
+        offset: Any = 0,
+        null: Any = (Null.NON_NULLABLE, None),
+        validity: Part = None,
+        offsets: Part = None,
+        data_dtype: Any = None,
+        null_count: Any = 0,
+        categories: "Col | None" = None,
+        ordered: bool = False,
+        is_dictionary: bool = True,
+        chunks: "Sequence[Col]" = (),
+        lazy: bool = False,
+        raises: Mapping[str, Exception] | None = None,
+    ) -> None:
+        super().__init__(raises)
+        self.parts: dict[str, Any] = {
+            "data": None if data is None else (data, type_ if data_dtype is None else data_dtype),
+            "validity": validity,
+            "offsets": offsets,
+        }
+        self._answers = {"dtype": type_, "size": size, "offset": offset, "null": null, "null_count": null_count}
+        self.categories = categories
+        self._categorical = {"is_ordered": ordered, "is_dictionary": is_dictionary, "categories": categories}
+        self.chunks = tuple(chunks)
+        self._lazy = lazy
+
+    def size(self) -> Any:
+        """Elements in this column or chunk."""
+        self.note("size")
+        return self._answers["size"]
+
+    @property
+    def offset(self) -> Any:
+        """The first element."""
+        self.note("offset")
+        return self._answers["offset"]
+
+    @property
+    def dtype(self) -> Any:
+        """The column's type."""
+        self.note("dtype")
+        return self._answers["dtype"]
+
+    @property
+    def describe_null(self) -> Any:
+        """How missing values are marked."""
+        self.note("describe_null")
+        return self._answers["null"]
+
+    @property
+    def null_count(self) -> Any:
+        """The announced number of missing values."""
+        self.note("null_count")
+        return self._answers["null_count"]
+
+    @property
+    def describe_categorical(self) -> Any:
+        """The dictionary, as the protocol's mapping of three keys."""
+        self.note("describe_categorical")
+        if self._answers["dtype"][0] != Kind.CATEGORICAL:
+            raise TypeError("describe_categorical: this column is not categorical")
+        return dict(self._categorical)
+
+    @property
+    def metadata(self) -> Any:
+        """An empty mapping."""
+        self.note("metadata")
+        return {}
+
+    def num_chunks(self) -> Any:
+        """Count the chunks."""
+        self.note("num_chunks")
+        return len(self.chunks) or 1
+
+    def get_chunks(self, n_chunks: int | None = None) -> "Iterable[Col]":  # noqa: ARG002 - the protocol's signature
+        """Yield the chunks, this column itself where there is one."""
+        self.note("get_chunks")
+        return iter(self.chunks or (self,))
+
+    def get_buffers(self) -> Any:
+        """Return the buffers with their types."""
+        self.note("get_buffers")
+        if self.chunks:
+            raise RuntimeError(f"get_buffers: this column has {len(self.chunks)} chunks, ask each of them")
+        if not self._lazy:
+            return dict(self.parts)
+        return {name: part and (part[0].again(), part[1]) for name, part in self.parts.items()}
+
+
+class Frame(Speaker):
+    """A frame, or the chunk of one.
+
+    Parameters
+    ----------
+    columns : mapping of str to Col, or sequence of (name, Col)
+        In order. A sequence can hold a name twice, or a name that is no string.
+    chunks : sequence of Frame, optional
+        What `get_chunks` yields instead of the frame itself.
+    rows : object, optional
+        What `num_rows` answers instead of the first column's size.
+    metadata : object, default TRUTH
+        What `metadata` answers, an empty mapping if nothing else is said.
+    raises : mapping of str to Exception, optional
+        What to raise when one of the methods is asked for. `"allow_copy=False"` stands for that request.
+    """
+
+    version = 0
+
+    def __init__(
+        self,
+        columns: Mapping[str, Col] | Sequence[tuple[Any, Col]],
+        *,
+        chunks: "Sequence[Frame] | None" = None,
+        rows: Callable[[], Any] | None = None,
+        metadata: Any = TRUTH,
+        raises: Mapping[str, Exception] | None = None,
+    ) -> None:
+        super().__init__(raises)
+        pairs = list(columns.items()) if isinstance(columns, Mapping) else list(columns)
+        self.names = [name for name, _ in pairs]
+        self.columns = [column for _, column in pairs]
+        self.chunks = chunks
+        self._rows = rows
+        self._metadata = {} if metadata is TRUTH else metadata
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> "Frame":  # noqa: FBT001, FBT002 - the protocol's signature
+        self.note("__dataframe__")
+        self.note(f"allow_copy={allow_copy}")
+        return self
+
+    @property
+    def metadata(self) -> Any:
+        """What the case put there."""
+        self.note("metadata")
+        return self._metadata
+
+    def num_columns(self) -> int:
+        """Count the columns."""
+        self.note("num_columns")
+        return len(self.columns)
+
+    def num_rows(self) -> Any:
+        """Count the rows over all chunks."""
+        self.note("num_rows")
+        if self._rows is not None:
+            return self._rows()
+        if self.chunks is not None:
+            return sum(chunk.num_rows() for chunk in self.chunks)
+        if not self.columns:
+            return 0
+        return sum(chunk.size() for chunk in self.columns[0].chunks or self.columns[:1])
+
+    def num_chunks(self) -> int:
+        """Count the chunks."""
+        self.note("num_chunks")
+        return 1 if self.chunks is None else len(self.chunks)
+
+    def column_names(self) -> Iterable[Any]:
+        """Return the names in order."""
+        self.note("column_names")
+        return list(self.names)
+
+    def get_column(self, i: int) -> Col:
+        """Return the column at a position."""
+        self.note("get_column")
+        return self.columns[i]
+
+    def get_column_by_name(self, name: str) -> Col:
+        """Return the first column of this name."""
+        self.note("get_column_by_name")
+        return self.columns[self.names.index(name)]
+
+    def get_columns(self) -> Iterable[Col]:
+        """Return the columns in order."""
+        self.note("get_columns")
+        return list(self.columns)
+
+    def select_columns(self, indices: Sequence[int]) -> "Frame":
+        """Return a frame of some columns."""
+        self.note("select_columns")
+        return Frame([(self.names[i], self.columns[i]) for i in indices])
+
+    def select_columns_by_name(self, names: Sequence[str]) -> "Frame":
+        """Return a frame of some columns."""
+        self.note("select_columns_by_name")
+        return Frame([(name, self.columns[self.names.index(name)]) for name in names])
+
+    def get_chunks(self, n_chunks: int | None = None) -> "Iterable[Frame]":  # noqa: ARG002 - the protocol's signature
+        """Yield the chunks, the frame itself where there are none of its own."""
+        self.note("get_chunks")
+        return iter((self,) if self.chunks is None else self.chunks)
+
+    def cols(self) -> Iterator[Col]:
+        """Yield every column of the frame and of its chunks, and theirs, each object once."""
+        seen: dict[int, Col] = {}
+        todo = [*self.columns, *(column for chunk in self.chunks or () for column in chunk.columns)]
+        while todo:
+            column = todo.pop()
+            if id(column) not in seen:
+                seen[id(column)] = column
+                todo += [*column.chunks, *([] if column.categories is None else [column.categories])]
+        return iter(seen.values())
+
+    def content(self) -> list[bytes]:
+        """Return a copy of all memory below this frame: equal before and after, nobody wrote."""
+        parts = (part for column in self.cols() for part in column.parts.values() if part is not None)
+        return [part[0].memory.tobytes() for part in parts]
