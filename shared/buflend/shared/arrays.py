@@ -85,23 +85,31 @@ def to_cupy(
 ) -> "Any":
     """Return device memory as a CuPy array; see `buflend.minimal.as_cupy`."""
     kind, ordinal = memory._device
+    where = device_name(memory._device)
     if kind not in _CUPY_DEVICES:
         host = "; view it with as_ndarray" if kind in HOST_READABLE else ""
-        raise DeviceError(f"the memory lies on {device_name(memory._device)}, which CuPy cannot view{host}")
+        raise DeviceError(f"the memory lies on {where}, which CuPy cannot view{host}")
     try:
         import cupy
     except ImportError as error:
         raise DeviceError(
-            f"the memory lies on {device_name(memory._device)} and CuPy, which would view it, cannot be imported: "
-            "install cupy for your CUDA version"
+            f"the memory lies on {where} and CuPy, which would view it, cannot be imported: "
+            "install the cupy package of your CUDA version"
         ) from error
+    if cupy.cuda.runtime.is_hip != _CUPY_DEVICES[kind]:
+        raise DeviceError(f"the memory lies on {where}, but this CuPy was built for the other kind of GPU")
     parsed = cupy.dtype(dtype)
     dims, steps = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
-    unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
+    try:
+        # CuPy asks the pointer for its device where the ordinal is -1.
+        unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"the memory lies on {where} and the CUDA runtime does not answer: {error}") from error
     return cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
 
 
-_CUPY_DEVICES = frozenset({2, 10, 13})  # CUDA, ROCM, CUDA_MANAGED
+# Device types of DLPack that CuPy views -> whether by its ROCm build: CUDA, CUDA_MANAGED, ROCM.
+_CUPY_DEVICES = {2: False, 13: False, 10: True}
 
 
 def _count(bufsize: int, itemsize: int, offset: int) -> int:

@@ -150,11 +150,11 @@ def device_name(device: Device) -> str:
     Examples
     --------
     >>> device_name(Device(2, 1)), device_name(Device(99, 0)), device_name(CPU)
-    ('CUDA device 1', 'unknown (type 99) device 0', 'CPU memory')
+    ('CUDA device 1', 'unknown (type 99) device 0', 'the CPU')
     """
     kind, ordinal = device.type, device.id
     if kind == CPU[0]:
-        return "CPU memory"
+        return "the CPU"
     name = getattr(kind, "name", f"unknown (type {kind})")
     return f"{name} device" if ordinal == UNKNOWN_ID else f"{name} device {ordinal}"
 
