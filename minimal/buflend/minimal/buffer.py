@@ -4,7 +4,7 @@ Lives here: the class, the one factory that reads a foreign object, and the view
 libraries.
 """
 
-from ..shared import arrays, cpython, memory
+from ..shared import arrays, exporter, memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ def as_buffer(obj: object) -> Buffer:
     >>> buffer.bufsize, buffer.readonly, buffer.owner.obj
     (4, True, b'lent')
     """
-    if type(obj) is Buffer:
+    if isinstance(obj, Buffer):
         return obj
     if isinstance(obj, memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
     if memory.describes(obj):
         return Buffer.borrow(obj)
-    found = cpython.exported(obj)
+    found = exporter.exported(obj)
     if found is None:
         raise TypeError(
             f"cannot read the memory of a {type(obj).__module__}.{type(obj).__qualname__}: looked for a Buffer, "

@@ -1,6 +1,7 @@
 """CPython's C functions, through prototypes of our own.
 
-Lives here: every call into the interpreter. Must not know: any library, any protocol above the buffer protocol.
+Lives here: every call into the interpreter. Must not know: libraries, protocols above the buffer protocol. Imported
+when a call is needed, since other interpreters lack `ctypes.pythonapi`.
 
 Attributes of `ctypes.pythonapi` are shared by the whole process, so none is set here: a prototype is made from a name
 and belongs to this file. `PYFUNCTYPE` keeps the interpreter's lock during the call, which is needed wherever Python
@@ -8,8 +9,6 @@ objects are touched.
 """
 
 import ctypes
-
-from .errors import CopyRequiredError, ProducerError, raised
 
 # pybuffer.h: the exporter may choose C or Fortran order, and says so in shape and strides (PEP 3118).
 _PYBUF_STRIDES = 0x0010 | 0x0008
@@ -39,46 +38,10 @@ _get_buffer = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_
 _release_buffer = ctypes.PYFUNCTYPE(None, ctypes.POINTER(_PyBuffer))(("PyBuffer_Release", ctypes.pythonapi))
 
 
-def exported(exporter: object) -> tuple[int, memoryview] | None:
-    """Return address and view of the block that an object exports by the buffer protocol, None where it exports none.
-
-    Parameters
-    ----------
-    exporter : object
-        Anything; bytes, bytearray, `array.array`, mmap, memoryview and NumPy arrays export.
-
-    Returns
-    -------
-    tuple of (int, memoryview) or None
-        The view holds the export, so that a bytearray cannot be resized and a map not closed while it lives: it, not
-        the exporter, is the owner of the memory. Its `nbytes` and `readonly` are those of the block.
-
-    Raises
-    ------
-    CopyRequiredError
-        When the bytes are not contiguous.
-    ProducerError
-        When the exporter fails, as a closed map does.
-    TypeError
-        When the memory holds references to Python objects, which are no data.
-    """
-    try:
-        view = memoryview(exporter)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-    except Exception as error:
-        raise ProducerError("buffer protocol", got=raised(error), expected="an exported buffer") from error
-    if not view.contiguous:
-        raise CopyRequiredError(
-            f"a buffer is one contiguous range of bytes, but this {type(exporter).__name__} is strided "
-            f"(shape {view.shape}, strides {view.strides}): copy it to contiguous memory first"
-        )
-    if "O" in "".join(view.format.split(":")[::2]):  # between colons stand the names of fields
-        raise TypeError(
-            f"the memory of this {type(exporter).__name__} holds Python objects, not data: convert it first"
-        )
+def buffer_address(view: memoryview) -> int:
+    """Return the address of a contiguous view's first byte, 0 where the exporter gives none for no bytes."""
     info = _PyBuffer()
     _get_buffer(view, info, _PYBUF_STRIDES)
     address = info.buf or 0
     _release_buffer(info)
-    return address, view
+    return address

@@ -7,12 +7,13 @@ from typing import Any
 
 from .column import ColumnArrays, join, read_pieces
 from .context import Context
+from .memory import offers
 
 
 def read_frame(df: Any, *, allow_copy: bool = True) -> dict[str, ColumnArrays]:
     """Read a frame of any library; see `buflend.minimal.dataframe_to_ndarrays`."""
     context = Context("frame", allow_copy)
-    if not hasattr(type(df), "__dataframe__") and not hasattr(df, "__dataframe__"):
+    if not offers(df, "__dataframe__"):
         raise TypeError(
             f"cannot read a {type(df).__module__}.{type(df).__qualname__}: looked for __dataframe__, "
             "the dataframe interchange protocol"

@@ -169,17 +169,22 @@ class Memory:
 
 
 def describes(obj: object) -> bool:
-    """Tell whether an object describes memory by `ptr`, `bufsize` and `__dlpack_device__`, without asking for a value.
+    """Tell whether an object describes memory by `ptr`, `bufsize` and `__dlpack_device__`; asks for no value."""
+    return offers(obj, "bufsize", "ptr", "__dlpack_device__")
 
-    Looks at the type first: a property may raise anything, and one that raises is there all the same. A class describes
-    no memory, its instances do.
+
+def offers(obj: object, *names: str) -> bool:
+    """Tell whether an object has all of these attributes.
+
+    Looks at the type first: a property may raise anything, and one that raises is there all the same. A class offers
+    nothing, its instances do.
     """
     kind = type(obj)
     if issubclass(kind, type):
         return False
     try:
-        return all(hasattr(kind, name) or hasattr(obj, name) for name in ("bufsize", "ptr", "__dlpack_device__"))
-    except Exception:  # noqa: BLE001 - an object whose attributes cannot even be looked up describes nothing
+        return all(hasattr(kind, name) or hasattr(obj, name) for name in names)
+    except Exception:  # noqa: BLE001 - an object whose attributes cannot even be looked up offers nothing
         return False
 
 
