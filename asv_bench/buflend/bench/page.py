@@ -1,0 +1,320 @@
+"""The report as one page that needs nothing else.
+
+Rules of this file: it shows what a report holds and measures nothing. Plots are plotly's, drawn by the copy of its script
+that the page carries; text is put in by jinja2, which escapes it. The page loads nothing, from the network or from beside
+it. Colours of text and lines come from the page's style, so that plots follow the reader's light or dark setting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+from plotly.subplots import make_subplots
+
+from . import wording
+from .compare import PARTS
+from .wording import OUTCOMES, size_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COLOURS = {
+    "minimal": "#3b82f6",
+    "maximal": "#8b5cf6",
+    "pandas": "#e08a00",
+    "pyarrow": "#10a37f",
+    "polars": "#e0529c",
+}
+OTHER = "#8a8f98"
+
+OUTCOME_COLOURS = {
+    "right": "#2f9e62",
+    "wrong": "#d9363e",
+    "refused": "#e0b000",
+    "crashed": "#8e44c9",
+    "hung": "#5b6ee1",
+}
+
+ROW = 26
+"""Height of one bar of a plot, in pixels."""
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """Return the page of a report, complete in itself."""
+    environment = Environment(
+        loader=PackageLoader("buflend.bench"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "time": time_text,
+        "size": size_text,
+        "ratio": wording.ratio_text,
+        "digits": wording.digits,
+        "counts": wording.count_text,
+    }
+    figures = {name: figure.to_json() for name, figure in _figures(report["parts"]).items()}
+    return environment.get_template("compare.html.j2").render(
+        report=report,
+        parts=report["parts"],
+        subtitles=PARTS,
+        outcomes=OUTCOMES,
+        absent=wording.absent(report),
+        figures={name: Markup(_inside_script(text)) for name, text in figures.items()},  # noqa: S704 - plotly's JSON
+        plotly=Markup(get_plotlyjs()),  # noqa: S704 - plotly's own script
+        subjects=wording.by_subject(report["parts"]["battery"]) if "battery" in report["parts"] else {},
+        counted=wording.outcomes,
+        grid=_grid(report["parts"].get("values")),
+    )
+
+
+def _inside_script(text: str) -> str:
+    """Make JSON safe inside a script element, where only `</` could end it."""
+    return json.dumps(json.loads(text)).replace("<", "\\u003c")
+
+
+def _figures(parts: Mapping[str, Any]) -> dict[str, go.Figure]:
+    figures = {}
+    if "surface" in parts:
+        figures["imports"] = _imports(parts["surface"])
+    if "battery" in parts:
+        figures["battery"] = _battery(parts["battery"])
+    if "lifetime" in parts:
+        figures["lifetime"] = _lifetime(parts["lifetime"])
+    if "cost" in parts:
+        for section, groups in parts["cost"]["sections"].items():
+            if section == "size":
+                figures["cost_size"] = _sizes(groups)
+            elif section == "column":
+                figures["cost_column"] = _ratios(groups)
+            elif any(one["outcome"] == "timed" for group in groups for one in group["alternatives"].values()):
+                figures[f"cost_{section}"] = _ratios(groups)
+    return figures
+
+
+def _layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+    figure.update_layout(
+        height=height,
+        margin={"l": 10, "r": 20, "t": 10 if more.get("showlegend") is False else 40, "b": 50},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        template="none",
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        font={"size": 13},
+        bargap=0.25,
+        **more,
+    )
+    figure.update_xaxes(automargin=True, zeroline=False, title_font_size=13, title_standoff=8)
+    figure.update_yaxes(automargin=True, zeroline=False, title_font_size=13)
+    return figure
+
+
+def _spread(spread: list[float], factor: float = 1.0) -> tuple[float, float, float]:
+    """Return median, distance to the upper and to the lower quartile."""
+    median, low, high = (number * factor for number in spread)
+    return median, max(high - median, 0.0), max(median - low, 0.0)
+
+
+def _bars(points: list[tuple[float, float, float]]) -> dict[str, Any]:
+    """Return error bars for what `_spread` gives."""
+    return {"type": "data", "array": [up for _, up, _ in points], "arrayminus": [down for _, _, down in points]}
+
+
+def _imports(part: Mapping[str, Any]) -> go.Figure:
+    found = {name: one for name, one in part["imports"].items() if one["available"]}
+    points = [_spread(one["seconds"], 1e3) for one in found.values()]
+    figure = go.Figure(
+        go.Bar(
+            y=list(found),
+            x=[median for median, _, _ in points],
+            error_x=_bars(points),
+            orientation="h",
+            marker_color=[COLOURS.get(name.removeprefix("buflend."), OTHER) for name in found],
+            hovertext=[
+                wording.ratio_text(one["ratio"]) + " of ctypes, enum" if one["ratio"] else "" for one in found.values()
+            ],
+        )
+    )
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_xaxes(title="milliseconds over a bare interpreter, median; bar: quartiles", rangemode="tozero")
+    return _layout(figure, 90 + ROW * len(found), showlegend=False)
+
+
+def _battery(part: Mapping[str, Any]) -> go.Figure:
+    scored = {name: one["score"] for name, one in part["consumers"].items() if one["available"]}
+    figure = go.Figure()
+    for outcome in OUTCOMES:
+        figure.add_trace(
+            go.Bar(
+                name=outcome,
+                y=list(scored),
+                x=[score[outcome] for score in scored.values()],
+                orientation="h",
+                marker_color=OUTCOME_COLOURS[outcome],
+                text=[score[outcome] or "" for score in scored.values()],
+                textangle=0,
+                insidetextanchor="middle",
+                textfont={"color": "white"},
+            )
+        )
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_xaxes(title="cases")
+    return _layout(figure, 120 + 1.4 * ROW * len(scored), barmode="stack")
+
+
+SHORT_STEPS = ("all held", "frame dropped", "one column", "one part", "nothing")
+
+
+def _lifetime(part: Mapping[str, Any]) -> go.Figure:
+    measured = {name: one for name, one in part["consumers"].items() if one["steps"]}
+    figure = make_subplots(rows=1, cols=max(len(measured), 1), shared_yaxes=True, subplot_titles=list(measured))
+    sizes = part["buffers"]
+    kinds = {
+        "needed and alive": (OUTCOME_COLOURS["right"], lambda step: set(step["least"]) - set(step["dangling"])),
+        "alive without need": (OUTCOME_COLOURS["refused"], lambda step: set(step["excess"])),
+        "needed, but freed": (OUTCOME_COLOURS["wrong"], lambda step: set(step["dangling"])),
+    }
+    for place, one in enumerate(measured.values(), 1):
+        for kind, (colour, chosen) in kinds.items():
+            names = [sorted(chosen(step)) for step in one["steps"]]
+            figure.add_trace(
+                go.Bar(
+                    name=kind,
+                    legendgroup=kind,
+                    showlegend=place == 1,
+                    x=list(SHORT_STEPS),
+                    y=[sum(sizes[name] for name in step) / 1e6 for step in names],
+                    marker_color=colour,
+                    hovertext=[", ".join(step) for step in names],
+                ),
+                row=1,
+                col=place,
+            )
+    figure.update_yaxes(title="megabytes", col=1)
+    figure.update_xaxes(tickangle=-60, showgrid=False)
+    figure = _layout(figure, 380, barmode="stack")
+    return figure.update_layout(legend={"y": 1.12}, margin={"t": 70})
+
+
+def _ratios(groups: list[dict[str, Any]]) -> go.Figure:
+    """Draw ratios to the baseline as bars that start at 1, on an axis where twice and half are equally far."""
+    names = list(dict.fromkeys(name for group in groups for name in group["alternatives"]))
+    alone = len(groups) == 1
+    titles = {group["title"]: _titled(group) for group in groups}
+    figure = go.Figure()
+    for name in names:
+        timed = [(group, group["alternatives"][name]) for group in groups if _timed(group, name)]
+        if not timed:
+            continue
+        points = [_spread(one["ratio"]) for _, one in timed]
+        figure.add_trace(
+            go.Bar(
+                name=name,
+                y=[name if alone else titles[group["title"]] for group, _ in timed],
+                x=[median - 1 for median, _, _ in points],
+                base=[1.0] * len(points),
+                error_x=_bars(points),
+                orientation="h",
+                marker_color=COLOURS.get(name.partition(".")[0], OTHER),
+                hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
+                customdata=[
+                    f"{wording.ratio_text(one['ratio'])}, {time_text(one['seconds'][0])}"
+                    + (f", makes {one['makes']}" if one.get("makes") else "")
+                    for _, one in timed
+                ],
+            )
+        )
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    low, high = _range([one for group in groups for one in group["alternatives"].values() if one["outcome"] == "timed"])
+    axis = "time ÷ minimal's, median of paired ratios; bar: quartiles"
+    figure.update_xaxes(type="log", range=[low, high], title=axis, **_ticks(low, high))
+    figure.add_vline(x=1, line_width=1, line_color=OTHER)
+    bars = sum(_timed(group, name) for group in groups for name in names)
+    height = 90 + ROW * bars if alone else 110 + 0.6 * ROW * bars + 8 * len(groups)
+    return _layout(figure, int(height), showlegend=not alone)
+
+
+def _titled(group: Mapping[str, Any]) -> str:
+    """Return what the work is and what 1 stands for."""
+    if not group["baseline"]:
+        return str(group["title"])
+    return f"{group['title']} (1× = {time_text(group['alternatives'][group['baseline']]['seconds'][0])})"
+
+
+def _timed(group: Mapping[str, Any], name: str) -> bool:
+    return bool(group["alternatives"].get(name, {}).get("outcome") == "timed")
+
+
+def _range(timed: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis that holds all quartiles, as powers of ten."""
+    lows = [max(min(one["ratio"]), 1e-6) for one in timed] or [1.0]
+    highs = [max(one["ratio"]) for one in timed] or [1.0]
+    return math.log10(min(*lows, 0.5)) - 0.1, math.log10(max(*highs, 2.0)) + 0.1
+
+
+def _ticks(low: float, high: float) -> dict[str, Any]:
+    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    ticks = [step * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for step in steps]
+    ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
+    return {"tickvals": ticks, "ticktext": [f"{wording.digits(tick)}×" for tick in ticks]}
+
+
+def _sizes(groups: list[dict[str, Any]]) -> go.Figure:
+    figure = go.Figure()
+    for name in dict.fromkeys(name for group in groups for name in group["alternatives"]):
+        timed = [(group["rows"], group["alternatives"][name]) for group in groups if _timed(group, name)]
+        if not timed:
+            continue
+        points = [_spread(one["seconds"], 1e6) for _, one in timed]
+        figure.add_trace(
+            go.Scatter(
+                name=name,
+                x=[rows for rows, _ in timed],
+                y=[median for median, _, _ in points],
+                error_y=_bars(points),
+                mode="lines+markers",
+                marker_color=COLOURS.get(name, OTHER),
+                hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
+                customdata=[
+                    f"{time_text(one['seconds'][0])}, {wording.ratio_text(one['ratio'])} of minimal's"
+                    + (
+                        f", {wording.ratio_text(one['growth'])} of its own at {timed[0][0]:,}"
+                        if "growth" in one
+                        else ""
+                    )
+                    for _, one in timed
+                ],
+            )
+        )
+    rows = [group["rows"] for group in groups]
+    figure.update_xaxes(
+        type="log", title="integers in the column", tickvals=rows, ticktext=[f"{one:,}" for one in rows]
+    )
+    figure.update_yaxes(type="log", title="microseconds", dtick=1)
+    return _layout(figure, 380)
+
+
+def _grid(part: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Arrange the values part: a row per column of the table, a cell per producer and consumer."""
+    if part is None or not part["available"]:
+        return None
+    columns = [column["name"] for column in part["table"]["columns"]]
+    rows = {}
+    for column in columns:
+        cells = []
+        for pair in part["pairs"]:
+            one = pair["columns"].get(column)
+            if one is None:
+                reason = part["producers"][pair["producer"]]["not_offered"].get(column, pair["whole"])
+                one = {"outcome": "not offered", "type": "", "detail": reason}
+            cells.append(one)
+        rows[column] = cells
+    return {"pairs": part["pairs"], "rows": rows}

@@ -1,0 +1,141 @@
+"""Work done in a process of its own, told in messages.
+
+Rules of this file: a job is a function named `module:function` that takes a dictionary and a `tell` function, and tells JSON-able
+dictionaries while it works. What happens to its process (a signal, no message for too long) reaches the caller as one more message, never as
+an exception: the caller measures other people's code, and its death is a result.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TIMEOUT = 120.0
+"""Longest wait in seconds for the next message of a job."""
+
+_START = (
+    "import json,sys; order=json.loads(sys.stdin.readline()); sys.path[:]=order['path'];"
+    " from buflend.bench import processes; processes.serve(order)"
+)
+
+
+def run(job: str, payload: dict[str, Any], *, timeout: float = TIMEOUT) -> Iterator[dict[str, Any]]:
+    """Run a job in a new interpreter and yield what it tells.
+
+    Parameters
+    ----------
+    job
+        `module:function`; the function is called with `(payload, tell)`.
+    payload
+        JSON-able.
+    timeout
+        Seconds without a message after which the process is ended.
+
+    Yields
+    ------
+    dict
+        The messages of the job. The last one has the key `"end"`: `"done"`, `"failed"` (an exception), `"crashed"` or `"hung"`, with `"detail"`.
+    """
+    order = json.dumps({"path": [os.path.abspath(p) for p in sys.path], "job": job, "payload": payload})  # noqa: PTH100
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    errors: list[str] = []
+    readers = [
+        threading.Thread(target=_pass_on, args=(process.stdout, lines.put), daemon=True),
+        threading.Thread(target=_pass_on, args=(process.stderr, errors.append), daemon=True),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        try:
+            assert process.stdin is not None  # noqa: S101
+            process.stdin.write(order + "\n")
+            process.stdin.close()
+        except OSError:
+            pass  # it died at once: its end is told below
+        finished = False
+        while True:
+            try:
+                line = lines.get(timeout=timeout)
+            except queue.Empty:
+                yield {"end": "hung", "detail": f"no sign for {timeout:g} s"}
+                return
+            if line is None:
+                break
+            message = json.loads(line)
+            finished = "end" in message
+            yield message
+        process.wait(timeout)
+        readers[1].join(1)
+        if not finished:
+            yield {"end": "crashed", "detail": death(process.returncode, "".join(filter(None, errors)))}
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def death(code: int, stderr: str) -> str:
+    """Say how a process ended: its signal, or its exit code with the last line it wrote."""
+    if code < 0:
+        try:
+            return f"signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+    last = stderr.strip().splitlines()[-1:] or ["nothing written"]
+    return f"exit code {code}: {last[0][:300]}"
+
+
+def serve(order: dict[str, Any]) -> None:
+    """Do a job in this process; messages go to the real standard output, whatever a library prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+
+    def tell(message: dict[str, Any]) -> None:
+        out.write(json.dumps(message) + "\n")
+        out.flush()
+
+    module, _, name = order["job"].partition(":")
+    try:
+        job: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None] = getattr(
+            importlib.import_module(module), name
+        )
+        job(order["payload"], tell)
+    except Exception as error:  # noqa: BLE001
+        tell({"end": "failed", "detail": f"{type(error).__name__}: {error}"})
+    else:
+        tell({"end": "done", "detail": ""})
+    # Interpreters with several native libraries loaded can die while they are taken down; everything has been told by now.
+    os._exit(0)
+
+
+def _pass_on(stream: Any, put: Callable[[str | None], None]) -> None:
+    try:
+        for line in stream:
+            put(line)
+    except ValueError:
+        pass  # closed by the other side of this file
+    put(None)

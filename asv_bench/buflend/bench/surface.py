@@ -1,0 +1,235 @@
+"""What it takes to take part: names to write, time to import, files to carry.
+
+Rules of this file: names are counted on real objects, never listed. What a library *offers* is the public part of the classes that its frames hand
+out through the protocol; what a consumer *uses* is written down by an object that stands before a producer and notes every name that is asked of it.
+Import times are those of fresh interpreters, taken in turns, each less the bare interpreter's of the same round. Bytes, files and lines
+are counted from what is installed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import site
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import lifetime, peers, processes, readers, timing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tell = Callable[[dict[str, Any]], None]
+
+LEVELS = ("frame", "column", "buffer")
+PROTOCOL_DUNDERS = ("__dataframe__", "__dlpack__", "__dlpack_device__")
+"""Names with underscores that belong to the protocol."""
+
+STANDARD = "ctypes, enum"
+ROUNDS = 7
+
+
+def measure(progress: Callable[[str, float], None], rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure the surface: `offers`, `uses`, `imports`, `sizes`.
+
+    Parameters
+    ----------
+    progress
+        Called with a text and the fraction done.
+    rounds
+        Fresh interpreters per package.
+    """
+    offers: dict[str, dict[str, Any]] = {}
+    for name in ("minimal", "maximal", "pandas", "pyarrow", "polars"):
+        progress(f"surface: what {name} offers", 0.05)
+        offers[name] = _in_process("_offers", name)
+    uses = {}
+    for name, found in readers.availability().items():
+        progress(f"surface: what {name} uses", 0.2)
+        uses[name] = (
+            _in_process("_uses", name) if found["available"] else {"available": False, "reason": found["reason"]}
+        )
+    sizes = {}
+    for name in (peers.OURS[0], *peers.IMPORTED):
+        found_here = peers.peer(name)
+        sizes[name] = {"available": found_here.available, "reason": found_here.reason}
+        if found_here.available:
+            try:
+                sizes[name] |= peers.size(name)._asdict()
+            except LookupError as error:
+                sizes[name] = {"available": False, "reason": str(error)}
+    return {
+        "part": "surface",
+        "offers": offers,
+        "uses": uses,
+        "imports": _imports(progress, rounds),
+        "sizes": sizes,
+    }
+
+
+def _in_process(job: str, name: str) -> dict[str, Any]:
+    package = f"buflend.{name}" if name in ("minimal", "maximal") else name
+    found = peers.peer(package)
+    if not found.available:
+        return {"available": False, "reason": found.reason}
+    result: dict[str, Any] = {}
+    for message in processes.run(f"{__name__}:{job}", {"name": name}):
+        if "end" not in message:
+            result |= message
+        elif message["end"] != "done":
+            result = {"available": False, "reason": f"{message['end']}: {message['detail']}"}
+    return result
+
+
+def _public(one: Any) -> list[str]:
+    """Return what an object offers whoever holds it: public names, and the protocol's dunders; not ways to make one."""
+    kind = type(one)
+    names = [name for name in dir(kind) if not name.startswith("_") or name in PROTOCOL_DUNDERS]
+    return sorted(
+        name for name in names if not isinstance(inspect.getattr_static(kind, name), classmethod | staticmethod)
+    )
+
+
+def _offers(payload: dict[str, Any], tell: Tell) -> None:
+    """Tell the public names of a library's frame, column and buffer."""
+    name = payload["name"]
+    names: dict[str, list[str] | None] = dict.fromkeys(LEVELS)
+    if name in ("minimal", "maximal"):
+        from importlib import import_module
+
+        part = import_module(f"buflend.{name}")
+        names["buffer"] = _public(part.as_buffer(b"0123"))
+        if hasattr(part, "as_table"):
+            frame = part.as_table({"a": [1]}).__dataframe__()
+            names["frame"], names["column"] = _public(frame), _public(frame.get_column(0))
+    else:
+        exchange = _small(name).__dataframe__()
+        column = exchange.get_column(0)
+        buffer, _ = column.get_buffers()["data"]
+        names = {level: _public(one) for level, one in zip(LEVELS, (exchange, column, buffer), strict=True)}
+    tell({"available": True, "reason": "", "names": names})
+
+
+def _small(library: str) -> Any:
+    from importlib import import_module
+
+    module = import_module(library)
+    return module.table({"a": [1, 2]}) if library == "pyarrow" else module.DataFrame({"a": [1, 2]})
+
+
+class Witness:
+    """Stands before one object of a producer and notes the names that are asked of it.
+
+    Parameters
+    ----------
+    one
+        The object that answers.
+    level
+        `frame`, `column` or `buffer`.
+    found, missed
+        Names that the object had, and names it had not, by level.
+    """
+
+    def __init__(self, one: Any, level: str, found: dict[str, set[str]], missed: dict[str, set[str]]) -> None:
+        self.__dict__.update(_one=one, _level=level, _found=found, _missed=missed)
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(type(self._one), name) and name not in vars(self._one):
+            self._missed[self._level].add(name)
+            raise AttributeError(name)
+        self._found[self._level].add(name)
+        value = getattr(self._one, name)
+        if not callable(value):
+            return self._wrapped(value)
+        return lambda *given, **named: self._wrapped(value(*given, **named))
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:  # noqa: FBT001, FBT002
+        self._found[self._level].add("__dataframe__")
+        return self._wrapped(self._one.__dataframe__(nan_as_null=nan_as_null, allow_copy=allow_copy))
+
+    def __dlpack_device__(self) -> Any:
+        self._found[self._level].add("__dlpack_device__")
+        return self._one.__dlpack_device__()
+
+    def _wrapped(self, value: Any) -> Any:
+        """Put a witness before every object of the producer inside a value."""
+        level = {"Frame": "frame", "Col": "column", "Buf": "buffer"}.get(type(value).__name__)
+        if level is not None:
+            return Witness(value, level, self._found, self._missed)
+        if isinstance(value, dict):
+            return {key: self._wrapped(one) for key, one in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._wrapped(one) for one in value)
+        return map(self._wrapped, value) if hasattr(value, "__next__") else value
+
+
+def _uses(payload: dict[str, Any], tell: Tell) -> None:
+    """Tell the names that a consumer asks for while it reads integers, masked floats, text and categories, one after another."""
+    read = readers.find(readers.readers()[payload["name"]])
+    found: dict[str, set[str]] = {level: set() for level in LEVELS}
+    missed: dict[str, set[str]] = {level: set() for level in LEVELS}
+    refused = {}
+    for name in ("int", "float", "text", "category"):
+        witness = Witness(lifetime.watched([name]), "frame", found, missed)
+        try:
+            read(readers.Exchange(witness))
+        except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
+            refused[name] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+    tell(
+        {
+            "available": True,
+            "reason": "",
+            "names": {level: sorted(names) for level, names in found.items()},
+            "missed": {level: sorted(names) for level, names in missed.items()},
+            "refused": refused,
+        }
+    )
+
+
+def _imports(progress: Callable[[str, float], None], rounds: int) -> dict[str, dict[str, Any]]:
+    """Time `import` in fresh interpreters, in turns; seconds over the bare interpreter of the same round."""
+    wanted = {name: f"import {name}" for name in peers.IMPORTED if peers.peer(name).available}
+    statements = {"": "pass", STANDARD: f"import {STANDARD}", **wanted}
+    samples: dict[str, list[float]] = {name: [] for name in statements}
+    for done in range(-1, rounds):  # the first round fills the disk's cache and is not counted
+        progress("surface: import times", 0.3 + 0.7 * (done + 1) / (rounds + 1))
+        for name, statement in statements.items():
+            taken = _interpreter(statement)
+            if done >= 0:
+                samples[name].append(taken)
+    bare = samples.pop("")
+    over = {name: [max(a - b, 0.0) for a, b in zip(taken, bare, strict=True)] for name, taken in samples.items()}
+    standard = over[STANDARD]
+    result: dict[str, dict[str, Any]] = {}
+    for name in (STANDARD, *peers.IMPORTED):
+        if name not in over:
+            result[name] = {"available": False, "reason": peers.peer(name).reason}
+            continue
+        ratios = [a / b for a, b in zip(over[name], standard, strict=True) if b > 0]
+        result[name] = {
+            "available": True,
+            "reason": "",
+            "seconds": list(timing.spread(over[name])),
+            "ratio": list(timing.spread(ratios)) if ratios else None,
+            "rounds": rounds,
+        }
+    return result
+
+
+def _interpreter(statement: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", statement], env=_environment(), check=True, stdin=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def _environment() -> dict[str, str]:
+    """Return this environment, with the folders of a checkout that is not installed put before."""
+    import buflend
+
+    roots = [str(Path(folder).resolve().parent) for folder in buflend.__path__]
+    elsewhere = [root for root in roots if root not in site.getsitepackages()]
+    path = [*elsewhere, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)} if path else dict(os.environ)

