@@ -8,6 +8,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Lock
 from typing import Any
 
 from . import peers, runner
@@ -24,7 +27,7 @@ def measure(progress: Progress) -> dict[str, Any]:
     Parameters
     ----------
     progress : callable
-        Called with a text and the fraction done, 0 to 1, after each case.
+        Called with a text and the fraction done, 0 to 1, after each case; from one thread at a time.
 
     Returns
     -------
@@ -40,22 +43,30 @@ def measure(progress: Progress) -> dict[str, Any]:
     cases = all_cases()
     found = consumers()
     readers = [one for one in found if one.available]
-    done = 0
-    measured: dict[str, dict[str, Any]] = {}
-    for consumer in found:
-        results: dict[str, dict[str, Any]] = {}
-        if consumer.available:
-            for result in _results(consumer):
-                results[result.pop("case")] = result
-                done += 1
-                progress(f"{consumer.name}: {len(results)} of {len(cases)} cases", done / (len(readers) * len(cases)))
-        measured[consumer.name] = {
+    total = len(readers) * len(cases)
+    done = count()
+    lock = Lock()
+
+    def read(consumer: Consumer) -> dict[str, dict[str, Any]]:
+        results = {}
+        for result in run(consumer):
+            results[result.pop("case")] = result
+            with lock:
+                progress(f"{consumer.name}: case {len(results)} of {len(cases)}", (next(done) + 1) / total)
+        return results
+
+    with ThreadPoolExecutor(2) as pool:  # two processes side by side, the threads only wait for their lines
+        results = dict(zip((one.name for one in readers), pool.map(read, readers), strict=True))
+    measured = {
+        consumer.name: {
             "available": consumer.available,
             "reason": consumer.reason,
             "version": peers.version("buflend" if consumer.ours else consumer.name),
-            "results": results,
-            "score": score(results),
+            "results": results.get(consumer.name, {}),
+            "score": score(results.get(consumer.name, {})),
         }
+        for consumer in found
+    }
     listed = [{"name": case.name, "title": case.title, "expects": case.expects()} for case in cases]
     return {"part": "battery", "cases": listed, "consumers": measured}
 
@@ -66,11 +77,29 @@ def score(results: dict[str, dict[str, Any]]) -> dict[str, int]:
     return {outcome: outcomes.count(outcome) for outcome in OUTCOMES} | {"total": len(outcomes)}
 
 
-def _results(consumer: Consumer) -> Iterator[dict[str, Any]]:
-    """Run all cases on a consumer, in a process that knows this consumer only."""
+def run(consumer: Consumer, *options: str) -> Iterator[dict[str, Any]]:
+    """Run cases on a consumer, in a process that knows this consumer only.
+
+    Parameters
+    ----------
+    consumer : Consumer
+        One that is available.
+    *options : str
+        What else stands on the runner's command line: `"--apart"`, `"--case"` and a name.
+
+    Yields
+    ------
+    dict
+        `case`, `outcome`, `detail`, `remarks`.
+
+    Raises
+    ------
+    RuntimeError
+        When the runner fails.
+    """
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)  # noqa: PTH100 - of "" too
     with subprocess.Popen(
-        [sys.executable, "-m", runner.__name__, consumer.name],
+        [sys.executable, "-m", runner.__name__, consumer.name, *options],
         env=os.environ | runner.SETTINGS | {"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -71,6 +71,8 @@ class Consumer(NamedTuple):
         Turns a native result into a reading again.
     cut : callable, or None
         Takes a native result and a row; returns a result of the rows from there on that shares its memory.
+    always_ordered : bool
+        Whether its only type for categories orders them, so that an order where there was none is no fault.
     ours : bool
         Whether this is buflend, which then has to raise the exceptions a case names.
     load : callable
@@ -84,6 +86,7 @@ class Consumer(NamedTuple):
     nan_is_null: bool
     reread: Callable[[Any], Reading] | None = None
     cut: Callable[[Any, int], Any] | None = None
+    always_ordered: bool = False
     ours: bool = False
     load: Callable[[], object] = dict
 
@@ -317,7 +320,8 @@ class _Polars:
         return native[start:]
 
 
-def _consumer(name: str, adapter: _Adapter, reason: str, *, nan_is_null: bool = False, ours: bool = False) -> Consumer:
+def _consumer(name: str, adapter: _Adapter, *, nan_is_null: bool = False, always_ordered: bool = False) -> Consumer:
+    reason, ours = _why_not(name), isinstance(adapter, _Ours)
     if reason:
         return Consumer(name, available=False, reason=reason, read=None, nan_is_null=nan_is_null, ours=ours)
 
@@ -341,6 +345,7 @@ def _consumer(name: str, adapter: _Adapter, reason: str, *, nan_is_null: bool = 
         nan_is_null=nan_is_null,
         reread=reread,
         cut=adapter.cut,
+        always_ordered=always_ordered,
         ours=ours,
         load=adapter.load,
     )
@@ -360,9 +365,9 @@ def _why_not(name: str) -> str:
 def consumers() -> list[Consumer]:
     """Return the consumers in the order of display, those that are not here included."""
     return [
-        _consumer("minimal", _Ours("minimal"), _why_not("minimal"), ours=True),
-        _consumer("maximal", _Ours("maximal"), _why_not("maximal"), ours=True),
-        _consumer("pandas", _Pandas(), _why_not("pandas"), nan_is_null=True),
-        _consumer("pyarrow", _PyArrow(), _why_not("pyarrow")),
-        _consumer("polars", _Polars(), _why_not("polars")),
+        _consumer("minimal", _Ours("minimal")),
+        _consumer("maximal", _Ours("maximal")),
+        _consumer("pandas", _Pandas(), nan_is_null=True),
+        _consumer("pyarrow", _PyArrow()),
+        _consumer("polars", _Polars(), always_ordered=True),
     ]

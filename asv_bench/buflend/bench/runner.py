@@ -126,7 +126,9 @@ def run_apart(consumer: Consumer, cases: Iterable[Case], limit: float = LIMIT) -
     for case in cases:
         command = [sys.executable, "-m", __spec__.name if __name__ == "__main__" else __name__, consumer.name]
         try:
-            done = subprocess.run([*command, "--here", case.name], capture_output=True, timeout=limit, check=False)
+            done = subprocess.run(
+                [*command, "--here", "--case", case.name], capture_output=True, timeout=limit, check=False
+            )
         except subprocess.TimeoutExpired:
             yield Result(case.name, "hung", f"no answer in {limit:g} s", [])
             continue
@@ -211,13 +213,13 @@ def main(argv: list[str] | None = None) -> int:
     """Run the cases on one consumer, each in its own process, and print a JSON object for each."""
     parser = argparse.ArgumentParser(prog="python -m buflend.bench.runner", description=main.__doc__)
     parser.add_argument("consumer", choices=[one.name for one in consumers()])
-    parser.add_argument("cases", nargs="*", help="names of cases, all by default")
+    parser.add_argument("--case", action="append", default=[], help="name of a case, all by default")
     parser.add_argument("--apart", action="store_true", help="a fresh interpreter for each case")
     parser.add_argument("--here", action="store_true", help="the cases in this very process, which they may end")
     options = parser.parse_args(argv)
     consumer = next(one for one in consumers() if one.name == options.consumer)
-    wanted = [case for case in all_cases() if not options.cases or case.name in options.cases]
-    unknown = set(options.cases) - {case.name for case in wanted}
+    wanted = [case for case in all_cases() if not options.case or case.name in options.case]
+    unknown = set(options.case) - {case.name for case in wanted}
     if unknown:
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
     if options.here:

@@ -138,7 +138,7 @@ def _dictionaries() -> Iterator[Case]:
     """Yield chunks with dictionaries of their own."""
 
     def frame(parts: Sequence[tuple[list[int | None], list[str]]], *, ordered: bool = False) -> Frame:
-        made = [codes(c, text(words), ordered=ordered, lead=1, **sentinel(-1)(c, 1)) for c, words in parts]
+        made = [codes(c, text(words), ordered=ordered, **sentinel(-1)(c, 0)) for c, words in parts]
         return Frame({"a": made[0]}, chunks=[Frame({"a": column}) for column in made])
 
     yield Case(

@@ -136,7 +136,6 @@ def _intact() -> Iterator[Case]:
         "float-bitmask": (one(numbers, [1.0, None, 3.0], "float64", nulls=bitmask()), [1.0, None, 3.0]),
         "float-bytemask": (one(numbers, [1.0, None, 3.0], "float64", nulls=bytemask()), [1.0, None, 3.0]),
         "int-bitmask": (one(numbers, _HOLED, nulls=bitmask()), _HOLED),
-        "int-sentinel": (one(numbers, _HOLED, nulls=sentinel(-1)), _HOLED),
         "bool-bytemask": (one(bools, [True, None, False], packed=False, nulls=bytemask()), [True, None, False]),
         "timestamp-bitmask": (
             one(moments, [0, None], "tsn:", nulls=bitmask()),
@@ -144,7 +143,6 @@ def _intact() -> Iterator[Case]:
         ),
         "categorical-bitmask": (one(codes, [0, None, 1], text(["x", "y"]), nulls=bitmask()), ["x", None, "y"]),
         "string-bytemask": (one(text, ["a", None, "c"], nulls=bytemask()), ["a", None, "c"]),
-        "big-endian": (one(numbers, _VALUES, order=">"), _VALUES),
     }
     for word, (make, values) in kinds.items():
         yield Case(
@@ -152,7 +150,6 @@ def _intact() -> Iterator[Case]:
             f"{word.replace('-', ' ')}: the producer's memory is the same afterwards",
             make,
             {"a": values},
-            may_refuse=word == "big-endian",
             intact=True,
         )
         yield Case(
@@ -160,7 +157,6 @@ def _intact() -> Iterator[Case]:
             f"{word.replace('-', ' ')} on pages that may not be written",
             partial(_on_read_only_pages, make),
             {"a": values},
-            may_refuse=word == "big-endian",
         )
 
 

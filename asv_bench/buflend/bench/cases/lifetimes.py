@@ -33,7 +33,7 @@ def cases() -> Iterator[Case]:
         "packed-bool": (one(bools, _BOOLS, packed=True, lead=3, lazy=True), _BOOLS),
         "byte-bool": (one(bools, _BOOLS, packed=False, lazy=True), _BOOLS),
         "string-bitmask": (one(text, _TEXTS, lazy=True, nulls=bitmask()), _TEXTS),
-        "large-string-bytemask": (one(text, _TEXTS, width=64, lead=1, lazy=True, nulls=bytemask()), _TEXTS),
+        "large-string-bytemask": (one(text, _TEXTS, width=64, lazy=True, nulls=bytemask()), _TEXTS),
         "timestamp": (
             one(moments, [0, 1, 2], "tsu:", lazy=True),
             ["1970-01-01T00:00:00", "1970-01-01T00:00:00.000001", "1970-01-01T00:00:00.000002"],

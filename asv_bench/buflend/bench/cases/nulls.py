@@ -107,6 +107,14 @@ def _phases(type_: str, values: list[Any], nulls: Nulls) -> Frame:
     return Frame({f"offset {n}": numbers(values, type_, lead=n, **nulls(values, n)) for n in range(10)})
 
 
+def _every_width() -> Frame:
+    columns = {}
+    for type_, (mark, first, second) in _SENTINELS.items():
+        values = [first, None, second]
+        columns[type_] = numbers(values, type_, lead=1, **sentinel(mark)(values, 1))
+    return Frame(columns)
+
+
 def _masks() -> Iterator[Case]:
     """Yield what masks can be besides their phase."""
     for size in _SIZES:
@@ -134,25 +142,25 @@ def _masks() -> Iterator[Case]:
         yield Case(
             f"{word}-announced-uint8",
             "mask announced as UINT 8, as cudf did",
-            one(numbers, _INTS, lead=2, nulls=mask(type_=dtype("uint8"))),
+            one(numbers, _INTS, nulls=mask(type_=dtype("uint8"))),
             {"a": _INTS},
         )
         yield Case(
             f"{word}-all-missing",
             "nothing but nulls",
-            one(numbers, [None] * 11, lead=1, nulls=mask()),
+            one(numbers, [None] * 11, nulls=mask()),
             {"a": [None] * 11},
         )
         yield Case(
             f"{word}-none-missing",
             "a mask that calls every slot present",
-            one(numbers, [1, 2, 3], lead=1, nulls=mask()),
+            one(numbers, [1, 2, 3], nulls=mask()),
             {"a": [1, 2, 3]},
         )
         yield Case(
             f"{word}-valid-nan-stays",
             "float with a mask: the NaN that is present is no null",
-            one(numbers, [1.0, np.nan, None], "float64", lead=1, nulls=mask()),
+            one(numbers, [1.0, np.nan, None], "float64", nulls=mask()),
             {"a": [1.0, np.nan, None]},
         )
     exact: list[int | None] = [2**60 + 1, None, -(2**63), 2**63 - 1]
@@ -177,14 +185,20 @@ def _sentinels() -> Iterator[Case]:
         values: list[Any] = [first, None, second, None, first]
         yield Case(
             f"sentinel-{type_}",
-            f"{type_} with the sentinel {mark}, at offset 1",
-            one(numbers, values, type_, lead=1, nulls=sentinel(mark)),
+            f"{type_} with the sentinel {mark}",
+            one(numbers, values, type_, nulls=sentinel(mark)),
             {"a": values},
         )
     yield Case(
+        "sentinel-every-width-offset-1",
+        "a sentinel in each width, at offset 1, a column each",
+        _every_width,
+        {type_: [first, None, second] for type_, (_, first, second) in _SENTINELS.items()},
+    )
+    yield Case(
         "sentinel-never-met",
         "a sentinel that no slot holds",
-        one(numbers, [1, 2, 3], lead=1, null=(Null.USE_SENTINEL, -5)),
+        one(numbers, [1, 2, 3], null=(Null.USE_SENTINEL, -5)),
         {"a": [1, 2, 3]},
     )
     yield Case(
@@ -197,8 +211,8 @@ def _sentinels() -> Iterator[Case]:
     for type_ in ("float16", "float32"):
         yield Case(
             f"nan-{type_}",
-            f"{type_} with NaN for missing, at offset 1",
-            one(numbers, [0.5, None, 2.0], type_, lead=1, nulls=nan()),
+            f"{type_} with NaN for missing",
+            one(numbers, [0.5, None, 2.0], type_, nulls=nan()),
             {"a": [0.5, None, 2.0]},
         )
     yield Case(

@@ -76,7 +76,7 @@ def _windows() -> Iterator[Case]:
         yield Case(
             f"{word}-first-offset-not-0",
             "the first offset is 5: the characters before belong to nobody",
-            one(text, _WORDS, width=width, lead=2, first=5, nulls=bitmask(missing=1)),
+            one(text, _WORDS, width=width, first=5, nulls=bitmask()),
             {"a": _WORDS},
         )
         yield Case(
@@ -93,7 +93,7 @@ def _announcements() -> Iterator[Case]:
     yield Case(
         "format-u-int64-offsets",
         "format 'u' over int64 offsets, as pandas writes it: the offsets' own type decides",
-        one(text, _WORDS, width=64, lead=2, announced=dtype("string"), nulls=bytemask(missing=0)),
+        one(text, _WORDS, width=64, announced=dtype("string"), nulls=bytemask(missing=0)),
         {"a": _WORDS},
     )
     yield Case(

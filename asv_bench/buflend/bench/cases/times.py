@@ -99,10 +99,16 @@ def _stamps() -> Iterator[Case]:
         )
         yield Case(
             f"timestamp-{unit}-nat",
-            "time stamps with NaT for missing, at offset 1",
-            one(moments, _STAMPS, f"ts{unit}:", lead=1, nulls=sentinel(_NAT)),
+            "time stamps with NaT for missing",
+            one(moments, _STAMPS, f"ts{unit}:", nulls=sentinel(_NAT)),
             {"a": expected},
         )
+    yield Case(
+        "timestamp-nat-offset-1",
+        "time stamps with NaT for missing at offset 1",
+        one(moments, _STAMPS, "tsn:", lead=1, nulls=sentinel(_NAT)),
+        {"a": _UNITS["n"][1]},
+    )
     for lead in (0, 9):
         yield Case(
             f"timestamp-sentinel-7-offset-{lead}",
@@ -133,7 +139,7 @@ def _stamps() -> Iterator[Case]:
     yield Case(
         "timestamp-use-nan",
         "USE_NAN on time stamps: the smallest integer is NaT",
-        one(moments, _STAMPS, "tsn:", lead=1, hidden=_NAT, null=(Null.USE_NAN, None), null_count=1),
+        one(moments, _STAMPS, "tsn:", hidden=_NAT, null=(Null.USE_NAN, None), null_count=1),
         {"a": _UNITS["n"][1]},
     )
     yield Case(
