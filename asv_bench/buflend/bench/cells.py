@@ -1,8 +1,9 @@
 """Columns of any library in one form, so that they can be compared whole.
 
-Rules of this file: everything is done on arrays, never value by value; a column is read with its own library's means (`pyarrow` compute,
-`pandas` methods, `polars` methods), never through an exchange protocol, since those are what is being judged. No library is imported: an object
-that one of them made proves that it is loaded. What cannot be put into this form becomes kind `other` and is said so, not guessed.
+Rules of this file: everything is done on arrays, never value by value; a column is read with its own library's means
+(`pyarrow` compute, `pandas` methods, `polars` methods), never through an exchange protocol, since those are what is
+being judged. No library is imported: an object that one of them made proves that it is loaded. What cannot be put
+into this form becomes kind `other` and is said so, not guessed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Cells(NamedTuple):
     kind
         `number`, `bool`, `text`, `time` (an instant or a date), `span` (a duration or a time of day) or `other`.
     values
-        Array with one item per row; integers counted in `unit` for `time` and `span`. Items of missing rows mean nothing.
+        Array with one item per row; integers counted in `unit` for `time` and `span`. Items of missing rows mean
+        nothing.
     missing
         Boolean array, True where there is no value.
     type
@@ -83,15 +85,16 @@ def cells_of(table: Any) -> dict[str, Cells]:
         return {column.name: _polars(column) for column in table.get_columns()}
     if isinstance(table, dict):
         return {name: _ours(column) for name, column in table.items()}
-    msg = f"table: got {type(table)}, expected a frame of pandas, pyarrow or polars, or a dictionary of column arrays"
-    raise TypeError(msg)
+    raise TypeError(
+        f"table: got {type(table)}, expected a frame of pandas, pyarrow or polars, or a dictionary of column arrays"
+    )
 
 
 def difference(expected: Cells, got: Cells, *, nan_is_missing: bool = False) -> Difference | None:
     """Return where a column differs from the one expected, or None.
 
-    Numbers are the same where their values are, whatever their width: `5` and `5.0` are, `2**60 + 1` and its nearest float are not. The same
-    instant may be counted in another unit. Text may come as categories.
+    Numbers are the same where their values are, whatever their width: `5` and `5.0` are, `2**60 + 1` and its nearest
+    float are not. The same instant may be counted in another unit. Text may come as categories.
 
     Parameters
     ----------
@@ -283,16 +286,14 @@ def _pandas(column: Any) -> Cells:
         return _arrow(pa.chunked_array([pa.array(column)]))._replace(type=name)
     if isinstance(dtype, pd.DatetimeTZDtype):
         return _timed(column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), missing, name, str(dtype.tz))
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
-        return _numeric(column.to_numpy(), missing, name)
-    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
-        return _timed(column.to_numpy(), missing, name)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
+        return (_timed if dtype.kind in "mM" else _numeric)(column.to_numpy(), missing, name)
     if hasattr(dtype, "numpy_dtype"):
         return _numeric(column.to_numpy(dtype=dtype.numpy_dtype, na_value=0), missing, name)
     return _objects(column, missing, name)
 
 
-OBJECTS = {
+OBJECTS: dict[str, Any] = {
     "boolean": bool,
     "integer": np.int64,
     "floating": np.float64,

@@ -1,8 +1,8 @@
 """The command `buflend`.
 
-Rules of this file: it reads arguments, checks what can be checked before minutes are spent, and hands on. Exit code 0:
-what was asked for was done; 2: it could not be, with a sentence on standard error. Nothing beyond the standard library is
-imported before it is known to be there.
+Rules of this file: it reads arguments, checks what can be checked before minutes are spent, and hands on. Exit code
+0: what was asked for was done; 2: it could not be, with a sentence on standard error. Nothing beyond the standard
+library is imported before it is known to be there.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     try:
-        if arguments.command == "dashboard":
-            raise CannotError("the dashboard is not built yet; `buflend compare` is")
-        return _compare(arguments)
+        return (_dashboard if arguments.command == "dashboard" else _compare)(arguments)
     except CannotError as error:
         sys.stderr.write(f"buflend: {error}\n")
         return 2
@@ -82,6 +80,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {message}\n")
+
+
+def _dashboard(_arguments: argparse.Namespace) -> int:
+    raise CannotError("the dashboard is not built yet; `buflend compare` is")
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """The comparison: which parts there are, and the report that is made of them.
 
-Rules of this file: a part is a module with a `measure` function that returns a JSON-able dictionary and prints nothing.
-Nothing is shown here either. The report holds every number that is shown anywhere, so that `--json` loses nothing.
+Rules of this file: a part is a module with a `measure` function that returns a JSON-able dictionary and prints
+nothing. Nothing is shown here either. The report holds every number that is shown anywhere, so that `--json` loses
+nothing.
 """
 
 from __future__ import annotations

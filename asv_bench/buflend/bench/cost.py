@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import lifetime, processes, readers, tables, timing
+from . import lifetime, peers, processes, readers, tables, timing
 from .dtypes import dtype
 from .producer import Buf, Col, Frame
 
@@ -243,18 +243,22 @@ def _one_column_frames(kind: str) -> dict[str, Any]:
     number = np.arange(ROWS)
     values: list[Any] = {
         "int64": number.tolist(),
-        "float64": np.where(missing, None, number / 4).tolist(),
-        "str": np.where(missing, None, np.char.add("word ", number.astype(str))).tolist(),
-        "category": np.where(missing, None, np.char.add("word ", (number % 20).astype(str))).tolist(),
+        "float64": _with_gaps(number / 4, missing),
+        "str": _with_gaps(np.char.add("word ", number.astype(str)), missing),
+        "category": _with_gaps(np.char.add("word ", (number % 20).astype(str)), missing),
     }[kind]
     frames: dict[str, Any] = {}
     for library in tables.LIBRARIES:
-        if not tables.peers.peer(library).available:
+        if not peers.peer(library).available:
             continue
         frame = _frame(library, kind, values)
         if hasattr(frame, "__dataframe__"):
             frames[library] = frame
     return frames
+
+
+def _with_gaps(values: Any, missing: Any) -> list[Any]:
+    return [None if gone else value for value, gone in zip(values.tolist(), missing.tolist(), strict=True)]
 
 
 def _frame(library: str, kind: str, values: list[Any]) -> Any:

@@ -1,9 +1,10 @@
 """What stays alive of the producer's memory while a person drops one thing after another.
 
-Rules of this file: the producer is our own, and every buffer's memory has an owner that is watched by a weak reference. Each consumer is
-measured in a process of its own. The least possible is measured too: of what is still held, the addresses are compared with the producer's
-buffers at reading time; a buffer that something held lies in must be alive, any other need not be. Alive without need is *excess* (after everything was
-dropped: a *leak*); needed but dead is *dangling*: a living array over freed memory. The numbers are those of the buffers alone, in bytes.
+Rules of this file: the producer is our own, and every buffer's memory has an owner that is watched by a weak
+reference. Each consumer is measured in a process of its own. The least possible is measured too: of what is still
+held, the addresses are compared with the producer's buffers at reading time; a buffer that something held lies in
+must be alive, any other need not be. Alive without need is *excess* (after everything was dropped: a *leak*); needed
+but dead is *dangling*: a living array over freed memory. The numbers are those of the buffers alone, in bytes.
 """
 
 from __future__ import annotations
@@ -74,29 +75,28 @@ def measure(progress: Callable[[str, float], None]) -> dict[str, Any]:
         "consumers": present,
     }
     for done, (name, entry) in enumerate(present.items()):
-        entry |= {
-            "outcome": "absent",
-            "detail": entry["reason"],
-            "held": PARTS[name],
-            "refused": {},
-            "steps": [],
-            "leaks": [],
-        }
-        if not entry["available"]:
-            continue
         progress(f"lifetime: {name}", done / len(present))
-        for message in processes.run(
-            f"{__name__}:_job", {"place": places[name], "only": ["int", "float"] if name == RECIPE else None}
-        ):
-            if "end" not in message:
-                entry |= message
-            elif message["end"] != "done":
-                entry |= {"outcome": message["end"], "detail": message["detail"]}
+        only = ["int", "float"] if name == RECIPE else None
+        entry.update({"held": PARTS[name], "refused": {}, "steps": [], "leaks": []})
+        entry.update(_outcome(entry, places[name], only))
     return result
 
 
+def _outcome(found: dict[str, Any], place: str, only: list[str] | None) -> dict[str, Any]:
+    """Run one consumer's job, unless it is absent."""
+    if not found["available"]:
+        return {"outcome": "absent", "detail": found["reason"]}
+    outcome: dict[str, Any] = {}
+    for message in processes.run(f"{__name__}:_job", {"place": place, "only": only}):
+        if "end" not in message:
+            outcome |= message
+        elif message["end"] != "done":
+            outcome |= {"outcome": message["end"], "detail": message["detail"]}
+    return outcome
+
+
 def recipe(frame: Any) -> dict[str, Any]:
-    """Read the data buffer of each column the way the discussion of 2021 did: a pointer, cast, viewed, without an owner."""
+    """Read the data buffer of each column as the discussion of 2021 did: a pointer, cast, viewed, without an owner."""
     import ctypes
 
     import numpy as np

@@ -1,8 +1,9 @@
 """The report as one page that needs nothing else.
 
-Rules of this file: it shows what a report holds and measures nothing. Plots are plotly's, drawn by the copy of its script
-that the page carries; text is put in by jinja2, which escapes it. The page loads nothing, from the network or from beside
-it. Colours of text and lines come from the page's style, so that plots follow the reader's light or dark setting.
+Rules of this file: it shows what a report holds and measures nothing. Plots are plotly's, drawn by the copy of its
+script that the page carries; text is put in by jinja2, which escapes it. The page loads nothing, from the network or
+from beside it. Colours of text and lines come from the page's style, so that plots follow the reader's light or dark
+setting.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from plotly.subplots import make_subplots
 
 from . import wording
 from .compare import PARTS
-from .wording import OUTCOMES, size_text, time_text
+from .wording import OUTCOMES, TIMES, size_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,9 +101,9 @@ def _figures(parts: Mapping[str, Any]) -> dict[str, go.Figure]:
     return figures
 
 
-def _layout(figure: go.Figure, height: int, **more: Any) -> go.Figure:
+def _layout(figure: go.Figure, height: float, **more: Any) -> go.Figure:
     figure.update_layout(
-        height=height,
+        height=int(height),
         margin={"l": 10, "r": 20, "t": 10 if more.get("showlegend") is False else 40, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
@@ -170,6 +171,12 @@ def _battery(part: Mapping[str, Any]) -> go.Figure:
     return _layout(figure, 120 + 1.4 * ROW * len(scored), barmode="stack")
 
 
+def _buffers(step: Mapping[str, Any], kind: str) -> list[str]:
+    if kind == "needed and alive":
+        return [name for name in step["least"] if name not in step["dangling"]]
+    return list(step["excess" if kind == "alive without need" else "dangling"])
+
+
 SHORT_STEPS = ("all held", "frame dropped", "one column", "one part", "nothing")
 
 
@@ -177,14 +184,10 @@ def _lifetime(part: Mapping[str, Any]) -> go.Figure:
     measured = {name: one for name, one in part["consumers"].items() if one["steps"]}
     figure = make_subplots(rows=1, cols=max(len(measured), 1), shared_yaxes=True, subplot_titles=list(measured))
     sizes = part["buffers"]
-    kinds = {
-        "needed and alive": (OUTCOME_COLOURS["right"], lambda step: set(step["least"]) - set(step["dangling"])),
-        "alive without need": (OUTCOME_COLOURS["refused"], lambda step: set(step["excess"])),
-        "needed, but freed": (OUTCOME_COLOURS["wrong"], lambda step: set(step["dangling"])),
-    }
+    kinds = {"needed and alive": "right", "alive without need": "refused", "needed, but freed": "wrong"}
     for place, one in enumerate(measured.values(), 1):
-        for kind, (colour, chosen) in kinds.items():
-            names = [sorted(chosen(step)) for step in one["steps"]]
+        for kind, colour in kinds.items():
+            names = [_buffers(step, kind) for step in one["steps"]]
             figure.add_trace(
                 go.Bar(
                     name=kind,
@@ -192,7 +195,7 @@ def _lifetime(part: Mapping[str, Any]) -> go.Figure:
                     showlegend=place == 1,
                     x=list(SHORT_STEPS),
                     y=[sum(sizes[name] for name in step) / 1e6 for step in names],
-                    marker_color=colour,
+                    marker_color=OUTCOME_COLOURS[colour],
                     hovertext=[", ".join(step) for step in names],
                 ),
                 row=1,
@@ -239,14 +242,14 @@ def _ratios(groups: list[dict[str, Any]]) -> go.Figure:
     figure.add_vline(x=1, line_width=1, line_color=OTHER)
     bars = sum(_timed(group, name) for group in groups for name in names)
     height = 90 + ROW * bars if alone else 110 + 0.6 * ROW * bars + 8 * len(groups)
-    return _layout(figure, int(height), showlegend=not alone)
+    return _layout(figure, height, showlegend=not alone)
 
 
 def _titled(group: Mapping[str, Any]) -> str:
     """Return what the work is and what 1 stands for."""
     if not group["baseline"]:
         return str(group["title"])
-    return f"{group['title']} (1× = {time_text(group['alternatives'][group['baseline']]['seconds'][0])})"
+    return f"{group['title']} (1{TIMES} = {time_text(group['alternatives'][group['baseline']]['seconds'][0])})"
 
 
 def _timed(group: Mapping[str, Any], name: str) -> bool:
@@ -264,7 +267,7 @@ def _ticks(low: float, high: float) -> dict[str, Any]:
     steps = (1, 2, 5) if high - low < 2.5 else (1,)
     ticks = [step * 10.0**power for power in range(math.floor(low), math.ceil(high) + 1) for step in steps]
     ticks = [tick for tick in ticks if low <= math.log10(tick) <= high]
-    return {"tickvals": ticks, "ticktext": [f"{wording.digits(tick)}×" for tick in ticks]}
+    return {"tickvals": ticks, "ticktext": [f"{wording.digits(tick)}{TIMES}" for tick in ticks]}
 
 
 def _sizes(groups: list[dict[str, Any]]) -> go.Figure:

@@ -1,6 +1,7 @@
 """Which packages are installed here, in which version, and how large they are.
 
-Rules of this file: a package is looked for, never imported. What is absent is told with its reason, so that a report can name it.
+Rules of this file: a package is looked for, never imported. What is absent is told with its reason, so that a report
+can name it.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class Size(NamedTuple):
     size
         Their bytes.
     lines
-        Lines of their Python code that are neither empty nor a comment alone; None where only the installed files are counted.
+        Lines of their Python code that are neither empty nor a comment alone, docstrings included; None where only the
+        installed files are counted.
     """
 
     files: int
@@ -122,12 +124,10 @@ def size(name: str) -> Size:
         wanted = [top, *_split_off(top)]
         found = [Path(str(entry.locate())) for one in wanted for entry in metadata.files(one) or ()]
     except metadata.PackageNotFoundError as error:
-        msg = f"{name}: no distribution found, so its files cannot be counted"
-        raise LookupError(msg) from error
+        raise LookupError(f"{name}: no distribution found, so its files cannot be counted") from error
     present = [path for path in found if path.suffix != ".pyc" and path.is_file()]
     if not present:
-        msg = f"{name}: its distribution lists no files"
-        raise LookupError(msg)
+        raise LookupError(f"{name}: its distribution lists no files")
     return Size(len(present), sum(path.stat().st_size for path in present), None)
 
 

@@ -1,8 +1,9 @@
 """Work done in a process of its own, told in messages.
 
-Rules of this file: a job is a function named `module:function` that takes a dictionary and a `tell` function, and tells JSON-able
-dictionaries while it works. What happens to its process (a signal, no message for too long) reaches the caller as one more message, never as
-an exception: the caller measures other people's code, and its death is a result.
+Rules of this file: a job is a function named `module:function` that takes a dictionary and a `tell` function, and
+tells JSON-able dictionaries while it works. What happens to its process (a signal, no message for too long) reaches
+the caller as one more message, never as an exception: the caller measures other people's code, and its death is a
+result.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def run(job: str, payload: dict[str, Any], *, timeout: float = TIMEOUT) -> Itera
     Yields
     ------
     dict
-        The messages of the job. The last one has the key `"end"`: `"done"`, `"failed"` (an exception), `"crashed"` or `"hung"`, with `"detail"`.
+        The messages of the job. The last one has the key `"end"`: `"done"`, `"failed"` (an exception), `"crashed"` or
+        `"hung"`, with `"detail"`.
     """
     order = json.dumps({"path": [os.path.abspath(p) for p in sys.path], "job": job, "payload": payload})  # noqa: PTH100
     process = subprocess.Popen(
@@ -109,7 +111,7 @@ def death(code: int, stderr: str) -> str:
 
 
 def serve(order: dict[str, Any]) -> None:
-    """Do a job in this process; messages go to the real standard output, whatever a library prints goes to standard error."""
+    """Do a job in this process; messages go to standard output, whatever a library prints goes to standard error."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
@@ -128,7 +130,7 @@ def serve(order: dict[str, Any]) -> None:
         tell({"end": "failed", "detail": f"{type(error).__name__}: {error}"})
     else:
         tell({"end": "done", "detail": ""})
-    # Interpreters with several native libraries loaded can die while they are taken down; everything has been told by now.
+    # Interpreters with several native libraries loaded can die while they are taken down; all has been told by now.
     os._exit(0)
 
 

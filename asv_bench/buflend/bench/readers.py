@@ -1,8 +1,9 @@
 """How each consumer reads a whole frame into its own arrays.
 
-Rules of this file: one function per consumer, each giving the library's own result, unlike `consumers`, which turns everything into Python
-values and is too slow for a real table. What is read is an `Exchange`: an object with nothing but `__dataframe__`, since libraries
-prefer an Arrow capsule, or recognise their own frame, where they can. Libraries are imported when a function is called.
+Rules of this file: one function per consumer, each giving the library's own result, unlike `consumers`, which turns
+everything into Python values and is too slow for a real table. What is read is an `Exchange`: an object with nothing
+but `__dataframe__`, since libraries prefer an Arrow capsule, or recognise their own frame, where they can. Libraries
+are imported when a function is called.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What it takes to take part: names to write, time to import, files to carry.
 
-Rules of this file: names are counted on real objects, never listed. What a library *offers* is the public part of the classes that its frames hand
-out through the protocol; what a consumer *uses* is written down by an object that stands before a producer and notes every name that is asked of it.
-Import times are those of fresh interpreters, taken in turns, each less the bare interpreter's of the same round. Bytes, files and lines
-are counted from what is installed.
+Rules of this file: names are counted on real objects, never listed. What a library *offers* is the public part of the
+classes that its frames hand out through the protocol; what a consumer *uses* is written down by an object that stands
+before a producer and notes every name that is asked of it. Import times are those of fresh interpreters, taken in
+turns, each less the bare interpreter's of the same round. Bytes, files and lines are counted from what is installed.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Witness:
 
 
 def _uses(payload: dict[str, Any], tell: Tell) -> None:
-    """Tell the names that a consumer asks for while it reads integers, masked floats, text and categories, one after another."""
+    """Tell the names that a consumer asks for while it reads a column of each kind, one after another."""
     read = readers.find(readers.readers()[payload["name"]])
     found: dict[str, set[str]] = {level: set() for level in LEVELS}
     missed: dict[str, set[str]] = {level: set() for level in LEVELS}

@@ -1,12 +1,13 @@
 """The real table, and the frames that pandas, pyarrow and polars make of it.
 
-Rules of this file: a table is read once by one library (pyarrow where it is installed) and turned into the other libraries' frames by their
-own means. Where pyarrow is not installed each library reads the file itself. Nothing is read through an exchange protocol here. A file that
-cannot be read is a `TableError` with a sentence for the person who named it.
+Rules of this file: a table is read once by one library (pyarrow where it is installed) and turned into the other
+libraries' frames by their own means. Where pyarrow is not installed each library reads the file itself. Nothing is
+read through an exchange protocol here. A file that cannot be read is a `TableError` with a sentence for the person
+who named it.
 
-How a pandas frame is made: integers and booleans with missing values become `Int64`, `boolean` and kin (a mask beside the values), as
-`dtype_backend="numpy_nullable"` gives them, since the plain types would turn them into floats and objects; everything else is what
-pyarrow's own `to_pandas` gives.
+How a pandas frame is made: integers and booleans with missing values become `Int64`, `boolean` and kin (a mask beside
+the values), as `dtype_backend="numpy_nullable"` gives them, since the plain types would turn them into floats and
+objects; everything else is what pyarrow's own `to_pandas` gives.
 """
 
 from __future__ import annotations
@@ -109,8 +110,9 @@ def load(file: str | None = None) -> Source:
     """
     library = next((name for name in READERS if peers.peer(name).available), None)
     if library is None:
-        msg = f"a table needs one of {', '.join(READERS)}, and none is installed: pip install 'buflend[bench]'"
-        raise TableError(msg)
+        raise TableError(
+            f"a table needs one of {', '.join(READERS)}, and none is installed: pip install 'buflend[bench]'"
+        )
     if file is None:
         path = _flights()
         return Source(
@@ -125,8 +127,9 @@ def load(file: str | None = None) -> Source:
     try:
         table = _read(library, path, what)
     except Exception as error:
-        msg = f"{path}: {library} cannot read it as {what}: {type(error).__name__}: {_first_line(error)}"
-        raise TableError(msg) from error
+        raise TableError(
+            f"{path}: {library} cannot read it as {what}: {type(error).__name__}: {_first_line(error)}"
+        ) from error
     return Source(path.name, library, _checked(table, path), path, f"as {library} reads it")
 
 
@@ -163,6 +166,7 @@ def one_chunk(table: Any) -> Any:
 
 
 def producer(name: str, source: Source) -> Producer:
+    """Make one library's frame of a table."""
     if name == source.library:
         return Producer(name, source.table, "", {}, "as it was read")
     try:
@@ -229,8 +233,10 @@ def _flights() -> Path:
         path = Path(folder, "data", "flights.csv.zip")
         if path.is_file():
             return path
-    msg = f"the table of flights is not here: package {FLIGHTS} is not installed; pip install 'buflend[bench]', or name a table with --data FILE"
-    raise TableError(msg)
+    raise TableError(
+        f"the table of flights is not here: {FLIGHTS} is not installed; pip install 'buflend[bench]', or name a "
+        "table with --data FILE"
+    )
 
 
 def _read_flights(library: str, path: Path) -> Any:
@@ -268,18 +274,17 @@ def _what(path: Path) -> str:
         with path.open("rb") as stream:
             head = stream.read(8)
     except OSError as error:
-        msg = f"{path}: {error.strerror or error}"
-        raise TableError(msg) from error
+        raise TableError(f"{path}: {error.strerror or error}") from error
     if not head:
-        msg = f"{path}: the file is empty"
-        raise TableError(msg)
+        raise TableError(f"{path}: the file is empty")
     for signature, what in SIGNATURES.items():
         if head.startswith(signature) and (what != "csv" or set(TEXTS) & set(path.suffixes)):
             return what
     if path.suffix.lower() in TEXTS:
         return "csv"
-    msg = f"{path}: neither Parquet, Arrow, Feather nor CSV (a CSV file must be named {', '.join('*' + end for end in TEXTS)})"
-    raise TableError(msg)
+    raise TableError(
+        f"{path}: neither Parquet, Arrow, Feather nor CSV (CSV is named {' or '.join('*' + end for end in TEXTS)})"
+    )
 
 
 def _read(library: str, path: Path, what: str) -> Any:
@@ -332,8 +337,7 @@ def _checked(table: Any, path: Path) -> Any:
     names = [str(name) for name in (table.column_names if hasattr(table, "column_names") else table.columns)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if not names or twice:
-        msg = f"{path}: {'columns named twice: ' + ', '.join(twice) if twice else 'it has no columns'}; names must be unique"
-        raise TableError(msg)
+        raise TableError(f"{path}: {'columns named twice: ' + ', '.join(twice) if twice else 'it has no columns'}")
     return table
 
 

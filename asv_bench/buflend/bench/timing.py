@@ -1,9 +1,9 @@
 """How long alternatives take next to one another.
 
-Rules of this file: it knows nothing of buffers. Alternatives are called in turns within one run (round-robin, the order
-turned by one each round), so that a slow moment of the machine falls on all of them. Each round gives one time per
-alternative, and with it one ratio against any other *of the same round*; what is reported is the median of these paired
-ratios with its quartiles. Times are seconds per call. A time never leaves this file without its ratio.
+Rules of this file: it knows nothing of buffers. Alternatives are called in turns within one run (round-robin, the
+order turned by one each round), so that a slow moment of the machine falls on all of them. Each round gives one time
+per alternative, and with it one ratio against any other *of the same round*; what is reported is the median of these
+paired ratios with its quartiles. Times are seconds per call. A time never leaves this file without its ratio.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The real table read through the exchange protocol, column by column against its source.
 
-Rules of this file: every consumer reads in a process of its own, so that a crash is a result; where a consumer refuses the whole frame, it is
-asked for each column alone. What is right is the source read by its own library (`cells`), never another consumer's reading. Where a
-producer's frame differs from the source already, the frame is what is expected, and the difference is told as the producer's. A producer's column that
-offers no buffers is named, and held against nobody.
+Rules of this file: every consumer reads in a process of its own, so that a crash is a result; where a consumer
+refuses the whole frame, it is asked for each column alone. What is right is the source read by its own library
+(`cells`), never another consumer's reading. Where a producer's frame differs from the source already, the frame is
+what is expected, and the difference is told as the producer's. A producer's column that offers no buffers is named,
+and held against nobody.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def measure(
     progress
         Called with a text and the fraction done.
     extra
-        More consumers: name and `module:function`, which gets an object with `__dataframe__` and returns a frame of pandas, pyarrow or
-        polars, or a dictionary of column arrays.
+        More consumers: name and `module:function`, which gets an object with `__dataframe__` and returns a frame of
+        pandas, pyarrow or polars, or a dictionary of column arrays.
 
     Returns
     -------

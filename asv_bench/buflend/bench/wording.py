@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CONSUMERS = ("minimal", "maximal", "pandas", "pyarrow", "polars")
+TIMES = "\N{MULTIPLICATION SIGN}"
+DASH = "\N{EN DASH}"
+
 OUTCOMES = ("right", "wrong", "refused", "crashed", "hung")
 
 
@@ -58,16 +61,16 @@ def digits(number: float, count: int = 3) -> str:
 
 
 def ratio_text(spread: Sequence[float]) -> str:
-    """Give a ratio with its quartiles.
+    r"""Give a ratio with its quartiles.
 
     Examples
     --------
-    >>> ratio_text([5.05, 4.98, 5.22]), ratio_text([1.0, 1.0, 1.0])
-    ('5.05× (5–5.2)', '1×')
+    >>> ascii(ratio_text([5.05, 4.98, 5.22])), ascii(ratio_text([1.0, 1.0, 1.0]))
+    ("'5.05\\xd7 (5\\u20135.2)'", "'1\\xd7'")
     """
     if spread[0] == spread[1] == spread[2] == 1:
-        return "1×"
-    return f"{digits(spread[0])}× ({digits(spread[1], 2)}–{digits(spread[2], 2)})"  # noqa: RUF001 - the dash of ranges
+        return f"1{TIMES}"
+    return f"{digits(spread[0])}{TIMES} ({digits(spread[1], 2)}{DASH}{digits(spread[2], 2)})"
 
 
 def count_text(count: Mapping[str, int]) -> str:
