@@ -25,8 +25,8 @@ CONSUMERS = {one.name: one for one in consumers()}
 # What is right in another type of NumPy's, and said so.
 REMARKS = {"date64": ["dates came as time stamps at midnight"]}
 
-# Where both are right and buflend refuses: swapping is copying.
-REFUSES = {f"no-copy-{'big' if sys.byteorder == 'little' else 'little'}-endian"}
+# Where both are right and buflend refuses: swapping is copying; the codes' own tuple is believed or nothing.
+REFUSES = {f"no-copy-{'big' if sys.byteorder == 'little' else 'little'}-endian", "codes-announced-wider"}
 
 # A reader that does what the specification says, one value at a time. It trusts what is announced.
 

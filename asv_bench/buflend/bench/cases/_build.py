@@ -199,6 +199,7 @@ def codes(
     *,
     type_: str = "int8",
     lead: int = 0,
+    tail: int = 3,
     hidden: int = HIDDEN,
     order: str = "=",
     data_dtype: Any = None,
@@ -206,7 +207,7 @@ def codes(
 ) -> Col:
     """Build a categorical column from its codes."""
     _, bits, format_, _ = dtype(type_)
-    data = Buf(around(values, type_, lead=lead, hidden=hidden, order=order))
+    data = Buf(around(values, type_, lead=lead, tail=tail, hidden=hidden, order=order))
     stored = dtype(type_, order) if data_dtype is None else data_dtype
     announced = Dtype(Kind.CATEGORICAL, bits, format_, order)
     return Col(data, announced, len(values), offset=lead, data_dtype=stored, categories=categories, **column)

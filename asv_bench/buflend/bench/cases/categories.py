@@ -155,6 +155,13 @@ def _announcements() -> Iterator[Case]:
         {"a": ["z", "x", "y"]},
     )
     yield Case(
+        "codes-announced-wider",
+        "int8 codes, announced as int32 on their buffer, and only 8 bits a row fit",
+        one(codes, [2, 0, 1], _xyz(), tail=0, data_dtype=dtype("int32")),
+        {"a": ["z", "x", "y"]},
+        may_refuse=True,
+    )
+    yield Case(
         "codes-big-endian",
         "int16 codes stored and announced big-endian",
         one(codes, [2, 0, 1], _xyz(), type_="int16", order=">"),

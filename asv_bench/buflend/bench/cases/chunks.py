@@ -137,9 +137,45 @@ def _chunks() -> Iterator[Case]:
 def _dictionaries() -> Iterator[Case]:
     """Yield chunks with dictionaries of their own."""
 
-    def frame(parts: Sequence[tuple[list[int | None], list[str]]], *, ordered: bool = False) -> Frame:
-        made = [codes(c, text(words), ordered=ordered, **sentinel(-1)(c, 0)) for c, words in parts]
+    def joined(parts: Sequence[tuple[list[int | None], Col]], *, ordered: bool = False) -> Frame:
+        made = [codes(c, categories, ordered=ordered, **sentinel(-1)(c, 0)) for c, categories in parts]
         return Frame({"a": made[0]}, chunks=[Frame({"a": column}) for column in made])
+
+    def frame(parts: Sequence[tuple[list[int | None], list[str]]], *, ordered: bool = False) -> Frame:
+        return joined([(c, text(words)) for c, words in parts], ordered=ordered)
+
+    holed = text(["y", None], **bitmask()(["y", None], 0))
+    yield Case(
+        "dictionaries-differ-null-category",
+        "another dictionary in each chunk, one with a null",
+        lambda: joined([([0, 1], text(["x", "y"])), ([1, 0, None], holed)]),
+        {"a": ["x", "y", None, "y", None]},
+    )
+    yield Case(
+        "dictionaries-differ-integers",
+        "another dictionary of integers in each chunk",
+        lambda: joined([([1, 0], numbers([2**60 + 1, 7])), ([0, None], numbers([9, 7]))]),
+        {"a": [7, 2**60 + 1, 9, None]},
+    )
+    yield Case(
+        "dictionaries-differ-timestamps",
+        "another dictionary of time stamps in each chunk",
+        lambda: joined([([1, 0], moments([0, 1], "tsn:")), ([0, 1], moments([1000, 1], "tsn:"))]),
+        {
+            "a": [
+                "1970-01-01T00:00:00.000000001",
+                "1970-01-01T00:00:00",
+                "1970-01-01T00:00:00.000001",
+                "1970-01-01T00:00:00.000000001",
+            ]
+        },
+    )
+    yield Case(
+        "dictionaries-differ-duplicate",
+        "another dictionary in each chunk, one with an entry twice",
+        lambda: frame([([0, 1, 2], ["x", "y", "x"]), ([1, 0], ["z", "y"])]),
+        {"a": ["x", "y", "x", "y", "z"]},
+    )
 
     yield Case(
         "dictionaries-differ",
