@@ -12,6 +12,7 @@ Memory is the growth of the resident set over many objects, so that integers and
 
 import argparse
 import ctypes
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -71,7 +72,10 @@ BYTES = Bar("bytes per Buffer", "pyarrow.Buffer", 2, 1)
 
 def child(code: str) -> int:
     """Return the number that code prints in a fresh interpreter."""
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True, text=True)
+    # An installed package is compiled; a checkout is too, unless this says no.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, check=True, env=environment, text=True)
     return int(done.stdout)
 
 
@@ -201,6 +205,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=31, help="measurements of each import (default: 31)")
     rounds = parser.parse_args().rounds
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=150)  # a file has no width, and a row that wraps is hard to read
     with console.status("measuring"):
         rows = measure(rounds)
     console.print(table(rows))
