@@ -60,7 +60,7 @@ class Placeless:
 class Frame:
     """The smallest frame."""
 
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:  # noqa: FBT001, FBT002
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:  # noqa: FBT002
         """Return nothing useful."""
         return (nan_as_null, allow_copy)
 
