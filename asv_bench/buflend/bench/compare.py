@@ -98,7 +98,7 @@ def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
     if name == "surface":
         from . import surface
 
-        return surface.measure(progress)
+        return surface.measure(progress, surface.ROUNDS)
     if name == "battery":
         from . import battery
         from .cases import SUBJECTS
@@ -118,4 +118,4 @@ def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
         return lifetime.measure(progress)
     from . import cost
 
-    return cost.measure(data, progress)
+    return cost.measure(data, progress, cost.SECONDS)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SECTIONS = ("pointer", "column", "table", "size")
 ROWS = 100_000
+SECONDS = 0.5
+"""Time to spend on each group, about."""
+
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 KINDS = ("int64", "float64", "str", "category")
 BASELINE = "minimal"
@@ -55,7 +58,7 @@ class Group(NamedTuple):
     left_out: Mapping[str, str] = MappingProxyType({})
 
 
-def measure(file: str | None, progress: Callable[[str, float], None], seconds: float = 0.5) -> dict[str, Any]:
+def measure(file: str | None, progress: Callable[[str, float], None], seconds: float = SECONDS) -> dict[str, Any]:
     """Time all sections.
 
     Parameters

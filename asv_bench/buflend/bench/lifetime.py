@@ -18,7 +18,7 @@ from .dtypes import Dtype, Kind, Null, dtype
 from .producer import Buf, Col, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -55,16 +55,24 @@ class Watch(NamedTuple):
     size: int
 
 
-def measure(progress: Callable[[str, float], None]) -> dict[str, Any]:
+def measure(progress: Callable[[str, float], None], extra: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Let every consumer read a watched frame and drop it step by step.
+
+    Parameters
+    ----------
+    progress
+        Called with a text and the fraction done.
+    extra
+        More consumers: name and `module:function`, as in `values.measure`; the kept part is what minimal's would be.
 
     Returns
     -------
     dict
         JSON-able: the producer's `buffers` with their bytes, and `consumers` with their `steps`.
     """
-    places = readers.readers() | {RECIPE: f"{__name__}:recipe"}
-    present = readers.availability() | {RECIPE: {"available": True, "reason": "", "version": ""}}
+    places = readers.readers() | {RECIPE: f"{__name__}:recipe"} | dict(extra or {})
+    here = {"available": True, "reason": "", "version": ""}
+    present = readers.availability() | {name: dict(here) for name in (RECIPE, *(extra or ()))}
     watches: dict[str, Watch] = {}
     watched(None, watches)
     result: dict[str, Any] = {
@@ -77,7 +85,7 @@ def measure(progress: Callable[[str, float], None]) -> dict[str, Any]:
     for done, (name, entry) in enumerate(present.items()):
         progress(f"lifetime: {name}", done / len(present))
         only = ["int", "float"] if name == RECIPE else None
-        entry.update({"held": PARTS[name], "refused": {}, "steps": [], "leaks": []})
+        entry.update({"held": PARTS.get(name, PARTS["minimal"]), "refused": {}, "steps": [], "leaks": []})
         entry.update(_outcome(entry, places[name], only))
     return result
 

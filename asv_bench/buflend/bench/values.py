@@ -91,8 +91,8 @@ def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
             entry["not_offered"] = producer.left_out | _not_offered(producer.frame)
             entry["frame_differs"] = {
                 column: f"{unlike.expected} became {unlike.got}"
-                for column in own
-                if column in truth and (unlike := difference(truth[column], own[column])) is not None
+                for column, cells in own.items()
+                if cells.kind != "other" and (unlike := difference(truth[column], cells)) is not None
             }
         found[name] = entry
         if producer.frame is not None and not hasattr(producer.frame, "__dataframe__"):
@@ -237,8 +237,8 @@ def _frame(
     after = cells_of(frame)
     written = {
         column: f"row {unlike.row}: {unlike.expected} became {unlike.got}"
-        for column in names
-        if (unlike := difference(truth[column], after[column])) is not None
+        for column in offered
+        if truth[column].kind != "other" and (unlike := difference(truth[column], after[column])) is not None
     }
     return {"whole": whole or "read", "columns": columns, "written": written}, bool(written)
 
