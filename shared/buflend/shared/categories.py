@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunk import Chunk
+from .chunk import Chunk, settle_width
 from .context import Context
 from .interchange import INDEX_KINDS, DtypeKind
 from .numbers import number_type, view
@@ -21,9 +21,11 @@ from .validity import Present
 
 
 def read_codes(chunk: Chunk) -> NDArray[Any]:
-    """Return the codes: width, sign and byte order are those of the buffer's own tuple."""
+    """Return the codes: width, sign and byte order are those of the buffer's own tuple, unless its size denies them."""
     part = chunk.part("data")
     kind, bits, text, order = part.dtype
+    if part.memory.bufsize * 8 < (chunk.offset + chunk.size) * bits:
+        bits = settle_width(chunk, part)
     return view(chunk, part, index_type(chunk, kind, bits, text), order)
 
 
