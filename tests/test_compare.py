@@ -503,6 +503,22 @@ def test_a_column_that_nobody_reads_right_points_at_the_producer() -> None:
     assert values._nobody(pairs) == ["c"]
 
 
+def test_a_table_of_which_nothing_is_offered_is_no_failure(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = str(tmp_path / "lists.parquet")
+    parquet.write_table(pa.table({"numbers": [[1], [2, 3]]}), path)
+    part = values.measure(path, quiet)
+    assert all(list(made["not_offered"]) == ["numbers"] for made in part["producers"].values())
+    assert {pair["whole"] for pair in part["pairs"]} == {"no column is offered"}
+    payload = {"section": "table", "file": path, "seconds": 0.01, "consumers": readers.availability()}
+    groups, note = cost._section(payload, lambda _text: None)
+    assert note == ""
+    assert [group["alternatives"] for group in groups] == [{}, {}, {}]
+    assert {group["note"] for group in groups} == {"no column is left to read"}
+
+
 # Lifetime.
 
 
@@ -626,9 +642,10 @@ def test_columns_that_someone_refuses_are_left_out_of_the_table_by_name(files: d
     assert note == ""
     assert [group["title"] for group in groups] == [f"table.arrow from {name}" for name in PRODUCERS]
     for group in groups:
-        assert "price" in group["left_out"]
-        for reason in group["left_out"].values():
-            assert reason.partition(":")[0] in CONSUMERS
+        producer = group["title"].rpartition(" ")[2]
+        assert group["left_out"]["price"].startswith(f"not offered by {producer}: ")
+        for name, reason in group["left_out"].items():
+            assert name == "price" or re.match(rf"refused by ({'|'.join(CONSUMERS)}): \w+", reason)
         assert group["note"] == f"{7 - len(group['left_out'])} of 7 columns"
 
 

@@ -318,7 +318,7 @@ def _objects(column: Any, missing: np.ndarray[Any, Any], name: str) -> Cells:
 def _polars(column: Any) -> Cells:
     pl = sys.modules["polars"]
     dtype = column.dtype
-    name = str(dtype)
+    name = dtype.base_type().__name__ if dtype in (pl.Categorical, pl.Enum) else str(dtype)  # not every category
     missing = column.is_null().to_numpy()
     if dtype == pl.Boolean or dtype.is_integer() or dtype.is_float():
         return _numeric(column.fill_null(value=False if dtype == pl.Boolean else 0).to_numpy(), missing, name)

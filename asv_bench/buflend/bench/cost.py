@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import lifetime, peers, processes, readers, tables, timing
+from . import lifetime, peers, processes, readers, tables, timing, values
 from .dtypes import dtype
 from .producer import Buf, Col, Frame
 
@@ -286,7 +286,7 @@ def _table(consumers: list[str], file: str | None) -> Iterator[Group]:
     try:
         source = tables.load(file)
     except tables.TableError as error:
-        yield Group("the table", {name: partial(_refuse, str(error)) for name in consumers}, 0)
+        yield Group("the table", {}, 0, str(error))
         return
     rows = len(source.table)
     frames: dict[str, Any] = {name: one.frame for name, one in tables.producers(source).items()}
@@ -298,17 +298,14 @@ def _table(consumers: list[str], file: str | None) -> Iterator[Group]:
             continue
         exchange = frame.__dataframe__()
         names = [str(one) for one in exchange.column_names()]
-        left_out: dict[str, str] = {}
+        left_out = {one: f"not offered by {name}: {reason}" for one, reason in values.not_offered(frame).items()}
         for consumer in consumers:
             for column, reason in _refused(consumer, exchange, [one for one in names if one not in left_out]).items():
-                left_out[column] = f"{consumer}: {reason}"
+                left_out[column] = f"refused by {consumer}: {reason}"
         kept = [one for one in names if one not in left_out]
         alternatives = {one: _read_columns(one, frame, kept) for one in consumers} if kept else {}
-        yield Group(f"{source.name} from {name}", alternatives, rows, f"{len(kept)} of {len(names)} columns", left_out)
-
-
-def _refuse(reason: str) -> object:
-    raise tables.TableError(reason)
+        note = f"{len(kept)} of {len(names)} columns" if kept else "no column is left to read"
+        yield Group(f"{source.name} from {name}", alternatives, rows, note, left_out)
 
 
 def _refused(consumer: str, exchange: Any, names: list[str]) -> dict[str, str]:

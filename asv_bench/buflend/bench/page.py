@@ -73,6 +73,7 @@ def render(report: Mapping[str, Any]) -> str:
         plotly=Markup(get_plotlyjs()),  # noqa: S704 - plotly's own script
         subjects=wording.by_subject(report["parts"]["battery"]) if "battery" in report["parts"] else {},
         counted=wording.outcomes,
+        packages=wording.packages,
         grid=_grid(report["parts"].get("values")),
     )
 
@@ -301,7 +302,7 @@ def _sizes(groups: list[dict[str, Any]]) -> go.Figure:
     figure.update_xaxes(
         type="log", title="integers in the column", tickvals=rows, ticktext=[f"{one:,}" for one in rows]
     )
-    figure.update_yaxes(type="log", title="microseconds", dtick=1)
+    figure.update_yaxes(type="log", title="microseconds", dtick="D2")
     return _layout(figure, 380)
 
 

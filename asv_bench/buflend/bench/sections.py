@@ -66,7 +66,7 @@ def _surface(console: Console, part: Mapping[str, Any]) -> None:
         title="Import over a bare interpreter; what is installed",
     )
     sizes = part["sizes"]
-    for name in dict.fromkeys([*part["imports"], *sizes]):
+    for name in wording.packages(part):
         took, size = part["imports"].get(name), sizes.get(name)
         cells = ["", ""] if took is None else [_absent(took), ""]
         if took and took["available"]:
@@ -134,7 +134,7 @@ def _values(console: Console, part: Mapping[str, Any]) -> None:
         return
     about = part["table"]
     missing = sum(column["missing"] for column in about["columns"])
-    chunks = f", {about['chunks']} chunks" if about["chunks"] else ""
+    chunks = f", {about['chunks']} chunks" if (about["chunks"] or 0) > 1 else ""
     console.print(
         f"{escape(about['name'])}: {about['rows']:,} rows, {len(about['columns'])} columns, {missing:,} missing values"
         f"{chunks}; read by {about['read_by']} ({escape(about['note'])})"
@@ -158,7 +158,7 @@ def _values(console: Console, part: Mapping[str, Any]) -> None:
 
 def _counted(pair: Mapping[str, Any]) -> str:
     if not pair["columns"]:
-        return _styled(escape(shortened(pair["whole"], 60)), "crashed")
+        return _styled(escape(shortened(pair["whole"], 60)), "refused")
     worst = next((kind for kind in ("crashed", "hung", "differing", "refused") if pair["count"][kind]), "right")
     return _styled(count_text(pair["count"]), worst)
 
@@ -278,12 +278,16 @@ def _horizontal(console: Console, section: str, groups: list[dict[str, Any]]) ->
     for group in groups:
         table.add_row(escape(group["title"]), *(_cell(group, name) for name in names))
     console.print(table)
+    for line in wording.made(groups):
+        console.print(f"[dim]{escape(line)}[/dim]")
     for group in groups:
+        if not group["baseline"]:
+            console.print(f"[yellow]{escape(group['title'])}: not timed, {escape(group['note'])}[/yellow]")
         by_reason: dict[str, list[str]] = {}
         for column, reason in group["left_out"].items():
             by_reason.setdefault(reason.partition(":")[0], []).append(column)
-        for consumer, columns in by_reason.items():
-            left_out = f"timed without {', '.join(columns)}, which {consumer} refuses"
+        for why, columns in by_reason.items():
+            left_out = f"without {', '.join(columns)} ({why})"
             console.print(f"[dim]{escape(group['title'])}: {escape(left_out)}[/dim]")
         for name, one in group["alternatives"].items():
             if one["outcome"] in ("refused", "crashed"):

@@ -88,7 +88,7 @@ def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
         }
         if producer.frame is not None:
             own = cells_of(producer.frame)
-            entry["not_offered"] = producer.left_out | _not_offered(producer.frame)
+            entry["not_offered"] = producer.left_out | not_offered(producer.frame)
             entry["frame_differs"] = {
                 column: f"{unlike.expected} became {unlike.got}"
                 for column, cells in own.items()
@@ -100,7 +100,7 @@ def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _not_offered(frame: Any) -> dict[str, str]:
+def not_offered(frame: Any) -> dict[str, str]:
     """Return the columns that a frame cannot describe through the protocol, with the producer's reasons."""
     if not hasattr(frame, "__dataframe__"):
         return {}
@@ -215,7 +215,9 @@ def _frame(
     offered = [one for one in names if one not in order["not_offered"]]
     columns: dict[str, dict[str, Any]] = {}
     whole = order.get("whole", "")
-    alone = order["columns"]
+    alone = order["columns"] if offered else []
+    if not offered:
+        whole = "no column is offered"
     if alone is None:
         tell({"start": name, "names": offered})
         try:

@@ -105,6 +105,29 @@ def outcomes(part: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], consum
     return {outcome: found.count(outcome) for outcome in OUTCOMES}
 
 
+def packages(part: Mapping[str, Any]) -> list[str]:
+    """Return the packages of a surface part in the order of display: what comes with Python, ours, theirs."""
+    standard, *_ = part["imports"]
+    return [standard, *part["sizes"]]
+
+
+def made(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what types readings came in, one line for each set of them; a type tells what was copied, text say.
+
+    Examples
+    --------
+    >>> timed = {"ours": {"makes": "int64"}, "theirs": {"makes": "Int64"}, "gone": {"outcome": "absent"}}
+    >>> made([{"title": "a", "alternatives": timed}, {"title": "b", "alternatives": timed}])
+    ['a; b: made are ours int64, theirs Int64']
+    """
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        types = [f"{name} {one['makes']}" for name, one in group["alternatives"].items() if one.get("makes")]
+        if types:
+            found.setdefault(", ".join(types), []).append(group["title"])
+    return [f"{'; '.join(titles)}: made are {types}" for types, titles in found.items()]
+
+
 def absent(report: Mapping[str, Any]) -> dict[str, str]:
     """Return everything that a report names as absent, with the reasons."""
     found = {name: peer["reason"] for name, peer in report["peers"].items() if not peer["available"]}
