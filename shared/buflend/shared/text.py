@@ -4,6 +4,7 @@ Lives here: the checks of offsets and characters, and the making of NumPy string
 one column. NumPy has no view of UTF-8, so strings are always copied.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from numpy.typing import NDArray
 
 from .arrays import to_ndarray
 from .chunk import Chunk
+from .errors import ProducerError
 from .interchange import DtypeKind
 from .validity import Present
 
 _StringDType = getattr(getattr(np, "dtypes", None), "StringDType", None)  # NumPy 2
 
 STRING_TYPE: np.dtype[Any] = np.dtype(object) if _StringDType is None else _StringDType()
+
+
+_UTF32 = f"utf-32-{sys.byteorder[0]}e"  # of this machine, without a byte order mark
+_MOST_PADDING = 4  # characters of fixed width for one of text
 
 
 def to_strings(texts: list[str]) -> NDArray[Any]:
@@ -44,10 +50,12 @@ def read_strings(chunk: Chunk, present: Present) -> NDArray[Any]:
     data.require(last, f"the last string, which ends at byte {last}")
     chunk.context.copy("NumPy strings cannot view UTF-8")
     characters = to_ndarray(data.memory, "uint8", shape=last - first, offset=first)
-    starts, ends = offsets[:-1] - first, offsets[1:] - first
+    lengths = np.diff(offsets)
     if present is not None:
-        ends = np.where(present, ends, starts)
-    return to_strings(_decode(characters, starts, ends, chunk))
+        # What stands under a missing string means nothing: it is left out before anything is decoded.
+        characters = characters[np.repeat(present, lengths)]
+        lengths = np.where(present, lengths, 0)
+    return _decode(characters, lengths, chunk)
 
 
 def _offsets(chunk: Chunk) -> NDArray[Any]:
@@ -65,35 +73,43 @@ def _offsets(chunk: Chunk) -> NDArray[Any]:
     return found.astype(np.int64)
 
 
-def _decode(characters: NDArray[np.uint8], starts: NDArray[Any], ends: NDArray[Any], chunk: Chunk) -> list[str]:
-    """Return the strings between byte positions."""
+def _decode(characters: NDArray[np.uint8], lengths: NDArray[np.int64], chunk: Chunk) -> NDArray[Any]:
+    """Return strings that follow one another, of `lengths` bytes each."""
     raw = characters.tobytes()
-    if not raw.isascii():
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            return _decode_singly(raw, starts, ends, chunk)
-        # Every byte that does not continue a character starts one: their running count turns byte positions into
-        # positions in the text.
-        begins = (characters & 0xC0) != 0x80
-        filled = ends > starts
-        cut = np.append(begins, True)
-        if not (cut[starts[filled]].all() and cut[ends[filled]].all()):
-            return _decode_singly(raw, starts, ends, chunk)
-        position = np.concatenate(([0], np.cumsum(begins)))
-        starts, ends = position[starts], position[ends]
-    else:
-        text = raw.decode("ascii")
-    return [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    if raw.isascii():
+        return _cut(raw.decode("ascii"), characters, lengths)
+    # Every byte that does not continue a character starts one.
+    begins = (characters & 0xC0) != 0x80
+    ends = np.cumsum(lengths)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise _no_text(raw, ends, int(np.searchsorted(ends, error.start, "right")), chunk) from None
+    cuts = ends[ends < len(raw)]
+    if not begins[cuts].all():
+        at = int(cuts[np.argmin(begins[cuts])])
+        raise _no_text(raw, ends, int(np.searchsorted(ends, at, "left")), chunk)
+    position = np.concatenate(([0], np.cumsum(begins)))
+    return _cut(text, np.frombuffer(text.encode(_UTF32), np.uint32), np.diff(position[ends], prepend=0))
 
 
-def _decode_singly(raw: bytes, starts: NDArray[Any], ends: NDArray[Any], chunk: Chunk) -> list[str]:
-    texts = []
-    for row, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        try:
-            texts.append(raw[start:end].decode())
-        except UnicodeDecodeError as error:
-            raise chunk.context.broken(
-                f"data buffer, element {row}", raw[start:end], f"UTF-8, but {error.reason}"
-            ) from None
-    return texts
+def _cut(text: str, points: NDArray[Any], lengths: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the pieces of a text, whose characters are `points`, as an array of strings.
+
+    NumPy converts fixed-width text to its strings several times as fast as a list. Fixed width is taken unless it would
+    need much more memory than the text, or loses something: it cannot tell a NUL at the end from padding.
+    """
+    longest = int(lengths.max(initial=0))
+    wide = longest * len(lengths) > _MOST_PADDING * (len(points) + len(lengths))
+    if _StringDType is None or wide or not longest or not points.all():
+        ends = np.cumsum(lengths).tolist()
+        return to_strings([text[start:end] for start, end in zip([0, *ends], ends, strict=False)])
+    padded = np.zeros((len(lengths), longest), points.dtype)
+    padded[np.arange(longest) < lengths[:, None]] = points
+    return padded.view(f"{'S' if points.itemsize == 1 else 'U'}{longest}").ravel().astype(STRING_TYPE)
+
+
+def _no_text(raw: bytes, ends: NDArray[np.int64], row: int, chunk: Chunk) -> ProducerError:
+    """Return the error for the string of a row that is not UTF-8."""
+    start, end = int(ends[row - 1]) if row else 0, int(ends[row])
+    return chunk.context.broken(f"data buffer, element {row}", raw[start:end], "UTF-8")
