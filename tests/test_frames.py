@@ -1,6 +1,6 @@
 """Frames of real libraries: what is read equals what the library itself says it holds."""
 
-import datetime
+import datetime as dt
 import gc
 import math
 from typing import Any
@@ -16,7 +16,7 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
 
-EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - times of a zone are compared as UTC without one
+EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - times of a zone are compared as UTC without one
 
 TABLE = pa.table(
     {
@@ -175,7 +175,7 @@ class TestPandas:
         assert read.valid.tolist() == [True, False, True]
         source = self.FRAME[name]
         utc = source.dt.tz_convert(None) if source.dt.tz is not None else source
-        expected = [(stamp.to_pydatetime() - EPOCH) // datetime.timedelta(microseconds=1) for stamp in utc.dropna()]
+        expected = [(stamp.to_pydatetime() - EPOCH) // dt.timedelta(microseconds=1) for stamp in utc.dropna()]
         assert read.values[read.valid].astype("M8[us]").astype("int64").tolist() == expected
 
     def test_zero_copy(self) -> None:
@@ -189,7 +189,7 @@ class TestPandas:
             read.values[0] = 1
 
     def test_arrow_dates_that_are_addresses_are_refused(self) -> None:
-        dates = pd.DataFrame({"d": pd.array([datetime.date(2020, 1, 1)] * 3, dtype="date32[pyarrow]")})
+        dates = pd.DataFrame({"d": pd.array([dt.date(2020, 1, 1)] * 3, dtype="date32[pyarrow]")})
         with pytest.raises(ProducerError, match=r"column 'd'"):
             dataframe_to_ndarrays(dates)
 
@@ -204,8 +204,8 @@ class TestPolars:
             "flag": [True, None, False],
             "float": [1.5, None, math.nan],
             "text": ["a", None, "é"],
-            "date": [datetime.date(2020, 1, 1), None, datetime.date(1969, 12, 31)],
-            "span": [datetime.timedelta(days=1), None, datetime.timedelta(microseconds=-1)],
+            "date": [dt.date(2020, 1, 1), None, dt.date(1969, 12, 31)],
+            "span": [dt.timedelta(days=1), None, dt.timedelta(microseconds=-1)],
             "category": pl.Series(["x", None, "y"], dtype=pl.Categorical),
         }
     )

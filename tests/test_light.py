@@ -12,7 +12,7 @@ import pytest
 Run = Callable[..., str]
 
 LOADED = "print(*sys.modules)"
-HEAVY = {"dataclasses", "inspect", "re", "typing"}
+HEAVY = {"collections", "contextlib", "dataclasses", "enum", "functools", "inspect", "re", "typing"}
 PEERS = {"arro3", "cupy", "duckdb", "jax", "nanoarrow", "numba", "pandas", "polars", "pyarrow", "torch"}
 
 # Says which modules were asked for, found or not.

@@ -1,5 +1,6 @@
 """The reader of foreign columns: drawn columns with the value worked out one element at a time, and drawn lies."""
 
+import contextlib
 import struct
 from typing import Any
 
@@ -14,9 +15,17 @@ from buflend.shared import BuflendError, CopyRequiredError, ProducerError
 
 # (kind, bits) of the protocol -> struct's character.
 STRUCT = {
-    **{(0, 8): "b", (0, 16): "h", (0, 32): "i", (0, 64): "q"},
-    **{(1, 8): "B", (1, 16): "H", (1, 32): "I", (1, 64): "Q"},
-    **{(2, 16): "e", (2, 32): "f", (2, 64): "d"},
+    (0, 8): "b",
+    (0, 16): "h",
+    (0, 32): "i",
+    (0, 64): "q",
+    (1, 8): "B",
+    (1, 16): "H",
+    (1, 32): "I",
+    (1, 64): "Q",
+    (2, 16): "e",
+    (2, 32): "f",
+    (2, 64): "d",
 }
 INTEGERS = [key for key in STRUCT if key[0] < 2]
 NON_NULLABLE, USE_NAN, USE_SENTINEL, USE_BITMASK, USE_BYTEMASK = range(5)
@@ -189,12 +198,10 @@ def lying(draw: Any) -> Col:
 @settings(max_examples=500)
 @given(lying(), st.booleans())
 def test_lies_get_a_documented_error_or_are_harmless(column: Col, allow_copy: bool) -> None:
-    try:
+    read = None
+    with contextlib.suppress(BuflendError):
         read = column_to_ndarray(column, allow_copy=allow_copy)
-    except BuflendError as error:
-        assert str(error)
-    else:
-        assert isinstance(read.values, np.ndarray)
+    assert read is None or isinstance(read.values, np.ndarray)
 
 
 def test_the_buffers_of_a_refused_column_are_let_go() -> None:

@@ -36,7 +36,7 @@ class TestDtypes:
         assert as_ndarray(lent()).tolist() == list(BYTES)
 
     @pytest.mark.parametrize(
-        "dtype", ["O", [("a", "O")], getattr(getattr(np, "dtypes", None), "StringDType", lambda: "O")()]
+        "dtype", ["O", [("a", "O")], getattr(getattr(np, "dtypes", None), "StringDType", lambda: "V8,O")()]
     )
     def test_references_are_refused(self, dtype: Any) -> None:
         with pytest.raises(TypeError, match="references"):

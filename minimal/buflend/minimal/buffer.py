@@ -101,7 +101,7 @@ def as_buffer(obj: object) -> Buffer:
     if isinstance(obj, memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
     if memory.describes(obj):
-        return Buffer.borrow(obj)
+        return memory.borrow(Buffer, obj)
     found = exporter.exported(obj)
     if found is None:
         raise TypeError(

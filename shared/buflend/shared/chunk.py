@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .context import Context
 from .device import require_host
 from .interchange import BYTE_ORDERS, NullKind
-from .memory import Memory, device_of
+from .memory import Memory, borrow, device_of
 
 _NULL_KINDS = {int(kind): kind for kind in NullKind}
 
@@ -137,7 +137,7 @@ def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Par
         require_host(device, whose)
         found.append((name, buffer, device, _dtype(dtype, f"{name} dtype", context), whose))
     return {
-        name: Part(name, Memory.borrow(buffer, whose, device), dtype, context)
+        name: Part(name, borrow(Memory, buffer, whose, device), dtype, context)
         for name, buffer, device, dtype, whose in found
     }
 

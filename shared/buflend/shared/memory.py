@@ -15,7 +15,9 @@ from .errors import ProducerError, raised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Self
+    from typing import NoReturn, TypeVar
+
+    Lent = TypeVar("Lent", bound="Memory")
 
 _ADDRESSES = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
 
@@ -130,42 +132,42 @@ class Memory:
             "take the bytes, as in bytes(as_memoryview(buffer))"
         )
 
-    @classmethod
-    def borrow(cls, foreign: object, whose: str = "buffer", device: Device | None = None) -> "Self":
-        """Return the memory that a foreign buffer describes by `__dlpack_device__`, `bufsize` and `ptr`.
 
-        Parameters
-        ----------
-        foreign : object
-            The foreign buffer; it becomes the owner, since only the buffer object is known to keep its memory.
-        whose : str
-            What to call the buffer in errors.
-        device : Device, optional
-            What `device_of(foreign)` returned, where it was asked already.
+def borrow(cls: "type[Lent]", foreign: object, whose: str = "buffer", device: Device | None = None) -> "Lent":
+    """Return the memory that a foreign buffer describes by `__dlpack_device__`, `bufsize` and `ptr`.
 
-        Raises
-        ------
-        ProducerError
-            When one of the three is missing, raises, or cannot be true.
+    Parameters
+    ----------
+    cls : type
+        The class of memory to make.
+    foreign : object
+        The foreign buffer; it becomes the owner, since only the buffer object is known to keep its memory.
+    whose : str
+        What to call the buffer in errors.
+    device : Device, optional
+        What `device_of(foreign)` returned, where it was asked already.
 
-        Notes
-        -----
-        Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute,
-        and what does not permit writing is not written to.
-        """
-        if device is None:
-            device = device_of(foreign, whose)
-        bufsize = _integer(foreign, "bufsize", whose)
-        ptr = _integer(foreign, "ptr", whose)
-        if fault := _range_fault(ptr, bufsize):
-            raise ProducerError(
-                f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}"
-            )
-        try:
-            readonly = getattr(foreign, "readonly", True) is not False
-        except BaseException as error:
-            raise failed(whose, "readonly", error) from error
-        return cls(ptr, bufsize, owner=foreign, device=device, readonly=readonly)
+    Raises
+    ------
+    ProducerError
+        When one of the three is missing, raises, or cannot be true.
+
+    Notes
+    -----
+    Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute,
+    and what does not permit writing is not written to.
+    """
+    if device is None:
+        device = device_of(foreign, whose)
+    bufsize = _integer(foreign, "bufsize", whose)
+    ptr = _integer(foreign, "ptr", whose)
+    if fault := _range_fault(ptr, bufsize):
+        raise ProducerError(f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}")
+    try:
+        readonly = getattr(foreign, "readonly", True) is not False
+    except BaseException as error:
+        raise failed(whose, "readonly", error) from error
+    return cls(ptr, bufsize, owner=foreign, device=device, readonly=readonly)
 
 
 def describes(obj: object) -> bool:
