@@ -3,7 +3,7 @@
 Rules of this file: names are counted on real objects, never listed. What a library *offers* is the public part of the
 classes that its frames hand out through the protocol; what a consumer *uses* is written down by an object that stands
 before a producer and notes every name that is asked of it. Import times are those of fresh interpreters, taken in
-turns, each less the bare interpreter's of the same round. Bytes, files and lines are counted from what is installed.
+turns, the start of the interpreter left out. Bytes, files and lines are counted from what is installed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import site
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,39 +189,37 @@ def _uses(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _imports(progress: Callable[[str, float], None], rounds: int) -> dict[str, dict[str, Any]]:
-    """Time `import` in fresh interpreters, in turns; seconds over the bare interpreter of the same round."""
-    wanted = {name: f"import {name}" for name in peers.IMPORTED if peers.peer(name).available}
-    statements = {"": "pass", STANDARD: f"import {STANDARD}", **wanted}
-    samples: dict[str, list[float]] = {name: [] for name in statements}
-    for done in range(-1, rounds):  # the first round fills the disk's cache and is not counted
+    """Time `import` in fresh interpreters, in turns; seconds, without the start of the interpreter."""
+    wanted = [STANDARD, *(name for name in peers.IMPORTED if peers.peer(name).available)]
+    samples: dict[str, list[float]] = {name: [] for name in wanted}
+    for done in range(-1, rounds):  # the first round compiles and fills the disk's cache, and is not counted
         progress("surface: import times", 0.3 + 0.7 * (done + 1) / (rounds + 1))
-        for name, statement in statements.items():
-            taken = _interpreter(statement)
+        for name in wanted:
+            taken = _import_time(name)
             if done >= 0:
                 samples[name].append(taken)
-    bare = samples.pop("")
-    over = {name: [max(a - b, 0.0) for a, b in zip(taken, bare, strict=True)] for name, taken in samples.items()}
-    standard = over[STANDARD]
     result: dict[str, dict[str, Any]] = {}
     for name in (STANDARD, *peers.IMPORTED):
-        if name not in over:
+        if name not in samples:
             result[name] = {"available": False, "reason": peers.peer(name).reason}
             continue
-        ratios = [a / b for a, b in zip(over[name], standard, strict=True) if b > 0]
         result[name] = {
             "available": True,
             "reason": "",
-            "seconds": list(timing.spread(over[name])),
-            "ratio": list(timing.spread(ratios)) if ratios else None,
+            "seconds": list(timing.spread(samples[name])),
+            "ratio": list(timing.spread([a / b for a, b in zip(samples[name], samples[STANDARD], strict=True)])),
             "rounds": rounds,
         }
     return result
 
 
-def _interpreter(statement: str) -> float:
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", statement], env=_environment(), check=True, stdin=subprocess.DEVNULL)
-    return time.perf_counter() - start
+def _import_time(modules: str) -> float:
+    code = f"import time; t = time.perf_counter()\nimport {modules}\nprint(time.perf_counter() - t)"
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(
+        command, env=_environment(), check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    return float(done.stdout)
 
 
 def _environment() -> dict[str, str]:
@@ -232,4 +229,6 @@ def _environment() -> dict[str, str]:
     roots = [str(Path(folder).resolve().parent) for folder in buflend.__path__]
     elsewhere = [root for root in roots if root not in site.getsitepackages()]
     path = [*elsewhere, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)} if path else dict(os.environ)
+    # An installed package is compiled; a checkout is too, unless this says no.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**environment, "PYTHONPATH": os.pathsep.join(path)} if path else environment

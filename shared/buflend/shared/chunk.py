@@ -48,8 +48,15 @@ class Chunk(NamedTuple):
     dtype: Dtype
     null_kind: NullKind
     null_value: Any
-    null_count: int | None
     parts: dict[str, Part]
+
+    def null_count(self) -> int | None:
+        """Return how many elements the producer says are missing: asked only where a mask can be held against it.
+
+        Many producers count on demand, which takes longer than all else.
+        """
+        count = self.context.get(self.column, "null_count")
+        return None if count is None else self.context.integer(count, "null_count")
 
     def part(self, name: str) -> Part:
         """Return a buffer that must be there."""
@@ -81,11 +88,8 @@ def describe(column: Any, context: Context) -> Chunk:
         raise context.broken("size() and offset", (size, offset), "numbers of 0 or more")
     dtype = _dtype(context.get(column, "dtype"), "dtype", context)
     null_kind, null_value = _null(context.get(column, "describe_null"), context)
-    null_count = context.get(column, "null_count")
-    if null_count is not None:
-        null_count = context.integer(null_count, "null_count")
     parts = _parts(context.call(column, "get_buffers"), null_kind, context) if size else {}
-    return Chunk(context, column, size, offset, dtype, null_kind, null_value, null_count, parts)
+    return Chunk(context, column, size, offset, dtype, null_kind, null_value, parts)
 
 
 def _dtype(given: Any, field: str, context: Context) -> Dtype:

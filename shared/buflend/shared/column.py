@@ -13,7 +13,7 @@ from .categories import check_codes, describe_categories, index_type, read_codes
 from .chunk import Chunk, describe
 from .context import Context
 from .interchange import DtypeKind
-from .numbers import number_type, read_bools, read_numbers, read_times, time_type
+from .numbers import check_times_of_day, number_type, read_bools, read_numbers, read_times, time_type
 from .text import STRING_TYPE, read_strings
 from .validity import Present, from_mask, from_values
 
@@ -97,7 +97,10 @@ def _read_time(chunk: Chunk) -> ColumnArrays:
         return ColumnArrays(np.empty(0, character), timezone=zone)
     present = from_mask(chunk)
     values, stored = read_times(chunk)
-    return ColumnArrays(values, present if present is not None else from_values(chunk, stored), timezone=zone)
+    if present is None:
+        present = from_values(chunk, stored)
+    check_times_of_day(chunk, stored, present)
+    return ColumnArrays(values, present, timezone=zone)
 
 
 def _read_string(chunk: Chunk) -> ColumnArrays:

@@ -84,3 +84,24 @@ def read_times(chunk: Chunk) -> tuple[NDArray[Any], NDArray[Any]]:
         return stored.view(character), stored
     chunk.context.copy("dates and times of 32 bits are 64 bits wide in NumPy")
     return stored.astype(np.int64).view(character), stored
+
+
+def check_times_of_day(chunk: Chunk, stored: NDArray[Any], present: NDArray[np.bool_] | None) -> None:
+    """Raise `ProducerError` where a time of day is not within one: the unit is not what was announced.
+
+    polars 1.44 announces microseconds and stores nanoseconds.
+    """
+    day = _DAY.get(chunk.dtype.format)
+    if day is None:
+        return
+    wild = (stored < 0) | (stored >= day)
+    if present is not None:
+        wild &= present
+    if wild.any():
+        row = int(np.argmax(wild))
+        raise chunk.context.broken(
+            f"data buffer, element {row}", int(stored[row]), f"a time of day, 0 to {day - 1} as {chunk.dtype.format!r}"
+        )
+
+
+_DAY = {"tts": 86_400, "ttm": 86_400_000, "ttu": 86_400_000_000, "ttn": 86_400_000_000_000}

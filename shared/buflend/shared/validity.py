@@ -36,12 +36,12 @@ def from_mask(chunk: Chunk) -> Present:
     if missing not in (0, 1):
         raise context.broken("describe_null[1]", chunk.null_value, "0 or 1, the mask's value that means missing")
     if "validity" not in chunk.parts:
-        if chunk.null_count == 0:
+        if (announced := chunk.null_count()) == 0:
             return None
         raise context.broken(
             "get_buffers()['validity']",
             None,
-            f"a {_mask_name(chunk)}, since null_count is {chunk.null_count} and describe_null {chunk.null_kind.name}",
+            f"a {_mask_name(chunk)}, since null_count is {announced} and describe_null {chunk.null_kind.name}",
         )
     part = chunk.parts["validity"]
     if not MASKS.get((chunk.null_kind, (part.dtype.kind, part.dtype.bits)), False):
@@ -56,8 +56,9 @@ def from_mask(chunk: Chunk) -> Present:
     else:
         present, derived = _from_bytes(chunk, missing=bool(missing))
     count = chunk.size - int(np.count_nonzero(present))
-    if chunk.null_count is not None and 0 <= chunk.null_count != count:
-        raise context.broken("null_count", chunk.null_count, f"{count}, the number of elements that the mask marks")
+    announced = chunk.null_count()
+    if announced is not None and 0 <= announced != count:
+        raise context.broken("null_count", announced, f"{count}, the number of elements that the mask marks")
     if not count:
         return None
     if derived:

@@ -176,6 +176,24 @@ def _spans() -> Iterator[Case]:
             one(moments, noon, f"tt{unit}", type_=f"int{width}", lead=1, nulls=bitmask()),
             {"a": [None if value is None else value * nanoseconds for value in noon]},
         )
+        day = 24 * 3600 * 10**9 // nanoseconds
+        for name, title, wild in (
+            ("time-past-the-day", "a time of day of 24 hours: its unit cannot be the announced one", [0, day]),
+            ("time-negative", "a time of day before midnight", [-1, 0]),
+        ):
+            yield Case(
+                f"{name}-{unit}",
+                f"{title}, tt{unit}",
+                one(moments, wild, f"tt{unit}", type_=f"int{width}"),
+                None,
+                errors=("ProducerError",),
+            )
+        yield Case(
+            f"time-past-the-day-missing-{unit}",
+            f"more than a day under a missing slot, tt{unit}",
+            one(moments, [None, day - 1], f"tt{unit}", type_=f"int{width}", hidden=day, nulls=bitmask()),
+            {"a": [None, (day - 1) * nanoseconds]},
+        )
 
 
 def cases() -> Iterator[Case]:
