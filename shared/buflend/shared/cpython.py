@@ -1,7 +1,7 @@
 """CPython's C functions, through prototypes of our own.
 
-Lives here: every call into the interpreter. Must not know: libraries, protocols above the buffer protocol. Imported
-when a call is needed, since other interpreters lack `ctypes.pythonapi`.
+Lives here: every call into the interpreter. Must not know: libraries, protocols above the buffer protocol and capsules.
+Imported when a call is needed, since other interpreters lack `ctypes.pythonapi`.
 
 Attributes of `ctypes.pythonapi` are shared by the whole process, so none is set here: a prototype is made from a name
 and belongs to this file. `PYFUNCTYPE` keeps the interpreter's lock during the call, which is needed wherever Python
@@ -9,6 +9,8 @@ objects are touched.
 """
 
 import ctypes
+from collections.abc import Callable
+from typing import Any
 
 # pybuffer.h: the exporter may choose C or Fortran order, and says so in shape and strides (PEP 3118).
 _PYBUF_STRIDES = 0x0010 | 0x0008
@@ -32,10 +34,31 @@ class _PyBuffer(ctypes.Structure):
     )
 
 
-_get_buffer = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int)(
-    ("PyObject_GetBuffer", ctypes.pythonapi)
-)
-_release_buffer = ctypes.PYFUNCTYPE(None, ctypes.POINTER(_PyBuffer))(("PyBuffer_Release", ctypes.pythonapi))
+def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_get_buffer = _function("PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int)
+_release_buffer = _function("PyBuffer_Release", None, ctypes.POINTER(_PyBuffer))
+
+# A capsule's pointer by its name; raises ValueError where the capsule has another. Names are compared as text.
+capsule_pointer = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+capsule_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+capsule_name = _function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+# For destructors: the capsule has no references left, so it is an address.
+capsule_pointer_raw = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+capsule_is_valid_raw = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+new_capsule = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+# Without arguments on purpose: converting one would raise the error that is to be cleared.
+clear_error = _function("PyErr_Clear", None)
+
+immortal = _function("Py_IncRef", None, ctypes.py_object)
+raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+raw_free = _function("PyMem_RawFree", None, ctypes.c_void_p)
+
+interpreter_id = _function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
+current_interpreter = _function("PyInterpreterState_Get", ctypes.c_void_p)
 
 
 def buffer_address(view: memoryview) -> int:
@@ -45,3 +68,8 @@ def buffer_address(view: memoryview) -> int:
     address = info.buf or 0
     _release_buffer(info)
     return address
+
+
+def address_of(name: str) -> int:
+    """Return the address of a C function of the interpreter."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0

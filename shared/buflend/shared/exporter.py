@@ -49,10 +49,17 @@ def exported(exporter: object) -> tuple[int, memoryview] | None:
     return _address(view), view
 
 
+def writable_address(exporter: object) -> int:
+    """Return the address of writable memory in C order, on every interpreter; ValueError where there is none.
+
+    The export that `from_buffer` takes ends with the statement: who keeps the address keeps an export, too.
+    """
+    return ctypes.addressof(ctypes.c_ubyte.from_buffer(exporter))  # type: ignore[arg-type]
+
+
 def _address(view: memoryview) -> int:
     if view.nbytes and view.c_contiguous and not view.readonly:
-        # Works on every interpreter. The export that `from_buffer` takes ends with the statement, the view's own stays.
-        return ctypes.addressof(ctypes.c_ubyte.from_buffer(view))
+        return writable_address(view)
     from .cpython import buffer_address
 
     return buffer_address(view)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Lent = TypeVar("Lent", bound="Memory")
 
 _ADDRESSES = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
+_PLAIN = _ADDRESSES // 4  # a pointer and a size below it need no closer look
 
 
 class _Static:
@@ -77,18 +78,20 @@ class Memory:
         device: Device | tuple[int, int] = CPU,
         readonly: bool = False,
     ) -> None:
-        self._ptr = ptr = index(ptr)
-        self._bufsize = bufsize = index(bufsize)
-        self._owner = owner
-        self._device = device if type(device) is Device else _device_argument(device)
-        self._readonly = bool(readonly)
+        if type(ptr) is not int or type(bufsize) is not int:
+            ptr, bufsize = index(ptr), index(bufsize)
         if owner is None:
             raise TypeError(
                 "owner: got None, expected the object that keeps the memory alive; "
                 "memory that is never freed is marked with owner=STATIC"
             )
-        if fault := _range_fault(ptr, bufsize):
+        if not (0 < ptr < _PLAIN and 0 <= bufsize < _PLAIN) and (fault := _range_fault(ptr, bufsize)):
             raise ValueError(fault)
+        self._ptr = ptr
+        self._bufsize = bufsize
+        self._owner = owner
+        self._device = device if type(device) is Device else _device_argument(device)
+        self._readonly = bool(readonly)
 
     @property
     def ptr(self) -> int:

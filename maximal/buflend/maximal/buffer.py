@@ -1,0 +1,298 @@
+"""The maximal buffer: pointer, size, device and owner, and every protocol that memory there can speak.
+
+Lives here: the wiring of the dunders, the ladder of the one factory, and the views. What each protocol says stands in
+its own file.
+"""
+
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from ..shared import arrays, memory
+from ..shared.device import HOST_READABLE
+from ..shared.errors import ProducerError
+from ..shared.memory import failed
+from . import (
+    array_interface,
+    arrow,
+    buffer_protocol,
+    cuda_array_interface,
+    description,
+    dlpack,
+    native,
+    pickling,
+)
+from .found import Found, RefusedError
+from .offer import Kept, absent, cuda_value, host_value, on_host
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+
+class Buffer(memory.Memory):
+    """A contiguous range of bytes on some device, lent by every protocol that can say so.
+
+    Parameters
+    ----------
+    ptr : int
+        Address of the first byte. 0 only for an empty buffer.
+    bufsize : int
+        Size in bytes.
+    owner : object
+        The object whose life guarantees the memory. The buffer, every view and every export holds a reference.
+        `buflend.shared.STATIC` for memory that is never freed.
+    device : Device or tuple of (int, int), default CPU
+        Where the memory lies, in DLPack's numbers.
+    readonly : bool, default False
+        Whether views and exports refuse to be written through.
+
+    Notes
+    -----
+    Nothing is copied and nothing is read. Every protocol gives one dimension of unsigned bytes. What memory on a device
+    cannot speak is absent: `hasattr` is False.
+
+    Some consumers have no read-only arrays: PyTorch ignores DLPack's flag and writes. Where that matters, export a copy
+    (`copy=True`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> buffer = as_buffer(b"lent")
+    >>> np.from_dlpack(buffer).tolist()
+    [108, 101, 110, 116]
+    >>> hasattr(buffer, "__array_interface__"), hasattr(buffer, "__cuda_array_interface__")
+    (True, False)
+    """
+
+    __slots__ = ("__dict__",)  # of one entry, which the first export makes
+
+    __dlpack__ = Kept("__dlpack__", dlpack.method)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _BY_DEVICE:
+            raise absent(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
+        kind, ordinal = self._device
+        return int(kind), ordinal
+
+    @property
+    def native(self) -> native.Native:
+        """The library whose own buffer the owner is."""
+        return native.native_of(self._owner)
+
+    @host_value
+    def __array_interface__(self) -> dict[str, Any]:
+        """Return NumPy's array interface, version 3: bytes, by address."""
+        return array_interface.interface(self)
+
+    @cuda_value
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Return the CUDA array interface, version 3: bytes, by address, with no stream to wait for."""
+        return cuda_array_interface.interface(self)
+
+    @on_host
+    def __array__(self, dtype: "DTypeLike | None" = None, copy: bool | None = None) -> "NDArray[Any]":  # noqa: FBT001 - NumPy's
+        """Return the bytes as an ndarray, a view unless another dtype or a copy is asked for."""
+        import numpy as np
+
+        view = arrays.whole_ndarray(self, "uint8")
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            if copy is False:
+                raise ValueError(f"copy=False: bytes become {np.dtype(dtype)} only in a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    @on_host
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Return the bytes as a memoryview (PEP 688, Python 3.12 and newer)."""
+        return buffer_protocol.export(self, flags)
+
+    @on_host
+    def memoryview(self) -> memoryview:
+        """Return the bytes as a memoryview, on every Python; read-only where the buffer is."""
+        return memory.to_memoryview(self)
+
+    @on_host
+    def __arrow_array__(self, type: Any = None) -> Any:  # noqa: A002 - pyarrow's name
+        """Return the bytes as a pyarrow array of uint8; imports pyarrow."""
+        return arrow.pyarrow_array(self, type)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the `arrow_schema` capsule: uint8, not nullable."""
+        return arrow.schema()
+
+    @on_host
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """Return the bytes as `arrow_schema` and `arrow_array` capsules."""
+        return arrow.array(self, requested_schema)
+
+    def __arrow_c_device_array__(self, requested_schema: object = None, **kwargs: Any) -> tuple[object, object]:
+        """Return the bytes as `arrow_schema` and `arrow_device_array` capsules."""
+        return arrow.device_array(self, requested_schema, **kwargs)
+
+    def to_host(self) -> "Buffer":
+        """Return a buffer in host memory with the same bytes: itself where the host can read it, else a copy.
+
+        Raises
+        ------
+        DeviceError
+            When the memory is not CUDA's, or the CUDA runtime does not answer.
+        """
+        if self._device[0] in HOST_READABLE:
+            return self
+        from ..shared.cuda import to_host
+        from ..shared.dlpack import Tensor
+
+        return as_buffer(to_host(self._owner, Tensor(self._ptr, (self._bufsize,), (1,), device=self._device)))
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """Pickle the bytes: out of band with protocol 5 where the pickler takes them so."""
+        return pickling.reduce(self, protocol.__index__(), _restore)
+
+
+# Names that are there or not by device; looked up only where the descriptor has said no.
+_BY_DEVICE = frozenset(
+    {
+        "__array__",
+        "__array_interface__",
+        "__arrow_array__",
+        "__arrow_c_array__",
+        "__buffer__",
+        "__cuda_array_interface__",
+        "memoryview",
+    }
+)
+
+
+def _restore(data: object, readonly: bool) -> Buffer:  # noqa: FBT001 - pickle passes arguments by position
+    """Return a buffer over bytes that came from a pickle."""
+    found = as_buffer(data)
+    return Buffer(found.ptr, found.bufsize, owner=found.owner, readonly=readonly or found.readonly)
+
+
+# What is asked of an object that is no native buffer, in order: the first that is offered and answers is taken.
+_LADDER = (
+    dlpack.read,
+    cuda_array_interface.read,
+    array_interface.read,
+    buffer_protocol.read,
+    description.read,
+)
+
+
+def as_buffer(obj: object) -> Buffer:
+    """Return a buffer over the memory that an object offers, without a copy.
+
+    Parameters
+    ----------
+    obj : object
+        A `Buffer`, which is returned as it is, or an object that offers, in this order: its library's own buffer
+        (ndarray, `pyarrow.Buffer`, CuPy array); DLPack, by the C exchange table of its type or by a capsule of either
+        struct; `__cuda_array_interface__`; `__array_interface__`; the buffer protocol; `ptr`, `bufsize` and
+        `__dlpack_device__`.
+
+    Returns
+    -------
+    Buffer
+        Its owner is what keeps the memory: the native buffer or the object itself, an unused DLPack capsule, or the
+        memoryview that holds an export. Read-only where the protocol says so.
+
+    Raises
+    ------
+    TypeError
+        When the object offers none of these.
+    ProducerError
+        When what it says of its memory cannot be true, or it offers a protocol and every one fails.
+    CopyRequiredError
+        When its bytes are not contiguous.
+    DeviceError
+        When it must be waited for and the device's runtime does not answer.
+
+    Notes
+    -----
+    Memory of a GPU is ordered before the default stream's work from the moment of this call on, since a buffer carries
+    no stream: by DLPack's `stream`, or by waiting for the stream that the CUDA array interface names.
+    """
+    found = native.read(obj)
+    if found is not None:
+        return _checked(found, type(obj).__name__)
+    if isinstance(obj, Buffer):
+        return obj
+    if isinstance(obj, memory.Memory):
+        return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
+    refusal: RefusedError | None = None
+    for read in _LADDER:
+        try:
+            found = read(obj)
+        except RefusedError as error:
+            refusal = refusal or error
+            continue
+        if found is not None:
+            return _checked(found, type(obj).__name__)
+    if refusal is not None:
+        raise failed(type(obj).__name__, refusal.protocol, refusal.error) from refusal.error
+    raise TypeError(
+        f"cannot read the memory of a {type(obj).__module__}.{type(obj).__qualname__}: looked for a Buffer, for a "
+        "native buffer of NumPy, pyarrow or CuPy, for __dlpack__, __cuda_array_interface__, __array_interface__, the "
+        "buffer protocol (PEP 3118), and for ptr + bufsize + __dlpack_device__"
+    )
+
+
+def _checked(found: Found, whose: str) -> Buffer:
+    ptr, bufsize, owner, device, readonly = found
+    try:
+        return Buffer(ptr, bufsize, owner=owner, device=device, readonly=readonly)
+    except ValueError as error:
+        raise ProducerError(whose, got=(ptr, bufsize), expected=f"a block of memory, but {error}") from None
+
+
+def as_ndarray(
+    buffer: object,
+    dtype: "DTypeLike" = "uint8",
+    *,
+    shape: "int | Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
+    offset: int = 0,
+) -> "NDArray[Any]":
+    """View a buffer in host memory as a NumPy array, without a copy.
+
+    Parameters, result and errors are those of `buflend.minimal.as_ndarray`; what `as_buffer` of this package reads is
+    taken.
+    """
+    if not isinstance(buffer, memory.Memory):
+        buffer = as_buffer(buffer)
+    if shape is None and strides is None and not offset:
+        return arrays.whole_ndarray(buffer, dtype)
+    return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
+
+
+def as_cupy(
+    buffer: object,
+    dtype: "DTypeLike" = "uint8",
+    *,
+    shape: "int | Sequence[int] | None" = None,
+    strides: "int | Sequence[int] | None" = None,
+    offset: int = 0,
+) -> Any:
+    """View a buffer in CUDA memory as a CuPy array, without a copy.
+
+    Parameters, result and errors are those of `buflend.minimal.as_cupy`; what `as_buffer` of this package reads is
+    taken.
+    """
+    if not isinstance(buffer, memory.Memory):
+        buffer = as_buffer(buffer)
+    return arrays.to_cupy(buffer, dtype, shape, strides, offset)
+
+
+def as_memoryview(buffer: object) -> memoryview:
+    """View a buffer in host memory as bytes, without NumPy and without a copy.
+
+    Parameters, result and errors are those of `buflend.minimal.as_memoryview`; what `as_buffer` of this package reads
+    is taken.
+    """
+    if not isinstance(buffer, memory.Memory):
+        buffer = as_buffer(buffer)
+    return memory.to_memoryview(buffer)

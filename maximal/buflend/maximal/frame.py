@@ -1,0 +1,28 @@
+"""Columns and frames of the dataframe interchange protocol, read into NumPy arrays.
+
+Lives here: the two functions, as `buflend.minimal` has them. The reading itself is `shared`'s.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..shared.column import ColumnArrays, read_column
+from ..shared.frame import read_frame
+
+if TYPE_CHECKING:
+    from ..shared.protocols import InterchangeColumn, SupportsDataFrame
+
+
+def column_to_ndarray(column: "InterchangeColumn", *, allow_copy: bool = True) -> ColumnArrays:
+    """Read a column of the dataframe interchange protocol into NumPy arrays.
+
+    Parameters, result and errors are those of `buflend.minimal.column_to_ndarray`: both are the same reader.
+    """
+    return read_column(column, allow_copy=allow_copy)
+
+
+def dataframe_to_ndarrays(df: "SupportsDataFrame", *, allow_copy: bool = True) -> dict[str, ColumnArrays]:
+    """Read a frame of any library that offers `__dataframe__` into NumPy arrays.
+
+    Parameters, result and errors are those of `buflend.minimal.dataframe_to_ndarrays`: both are the same reader.
+    """
+    return read_frame(df, allow_copy=allow_copy)

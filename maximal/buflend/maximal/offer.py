@@ -1,0 +1,74 @@
+"""What a buffer offers depends on where its memory lies: a protocol that it cannot speak is absent.
+
+Lives here: the descriptor that makes `hasattr` tell the truth, and the error of an absent protocol. Must not know: the
+protocols.
+"""
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from types import MethodType
+from typing import Any
+
+from ..shared.device import HOST_READABLE, device_name
+from ..shared.errors import DeviceError
+from ..shared.memory import Memory
+
+
+class AbsentError(DeviceError, AttributeError):
+    """A protocol that memory on this device cannot speak.
+
+    An AttributeError, so that `hasattr` is False, and a BufferError, so that `memoryview()` fails as it should.
+    """
+
+
+class Offer:
+    """A method, or with `value` a property, of those buffers only whose device type is among `devices`."""
+
+    def __init__(self, function: Callable[..., Any], devices: AbstractSet[int], *, value: bool) -> None:
+        self.function = function
+        self.devices = devices
+        self.value = value
+        self.__doc__ = function.__doc__
+
+    def __get__(self, obj: Memory | None, owner: type | None = None) -> Any:
+        """Return the bound method or the value; the function itself where asked of the class."""
+        if obj is None:
+            return self.function
+        if obj._device[0] not in self.devices:
+            raise absent(obj, self.function.__name__)
+        return self.function(obj) if self.value else MethodType(self.function, obj)
+
+
+class Kept:
+    """An attribute that is made when it is first asked for and kept in the instance: from then on it is a plain one."""
+
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self.name = name
+        self.make = make
+
+    def __get__(self, obj: Memory | None, owner: type | None = None) -> Any:
+        """Return the attribute; the function that makes it where asked of the class."""
+        if obj is None:
+            return self.make
+        made = obj.__dict__[self.name] = self.make(obj)
+        return made
+
+
+def absent(obj: Memory, name: str) -> AbsentError:
+    """Return the error for a protocol that the buffer's device rules out."""
+    return AbsentError(f"{name}: a buffer on {device_name(obj.device)} does not speak this protocol")
+
+
+def on_host(function: Callable[..., Any]) -> Any:
+    """Make a method that buffers have whose memory the host can read."""
+    return Offer(function, HOST_READABLE, value=False)
+
+
+def host_value(function: Callable[..., Any]) -> Any:
+    """Make a property that buffers have whose memory the host can read."""
+    return Offer(function, HOST_READABLE, value=True)
+
+
+def cuda_value(function: Callable[..., Any]) -> Any:
+    """Make a property that buffers have whose memory a CUDA device can read: CUDA, CUDA_MANAGED."""
+    return Offer(function, frozenset({2, 13}), value=True)

@@ -1,0 +1,102 @@
+"""Facts of the array interfaces, NumPy's and CUDA's, version 3: the dict, read and checked.
+
+Lives here: from a dict to address, bytes and access. Must not know: devices, streams, owners. Sources: NumPy, "The
+array interface protocol"; Numba, "CUDA Array Interface (Version 3)".
+"""
+
+from operator import index
+from typing import Any, NamedTuple
+
+from .dlpack import is_contiguous
+from .errors import CopyRequiredError, ProducerError
+
+# Characters of a typestr: bytes of one unit of its size. Bit fields (t) and objects (O) are no data.
+_UNITS = {"b": 1, "i": 1, "u": 1, "f": 1, "c": 1, "m": 1, "M": 1, "S": 1, "V": 1, "U": 4}
+
+
+class Block(NamedTuple):
+    """What an array interface says of memory: address, bytes, access, and the address as it was given."""
+
+    ptr: int
+    nbytes: int
+    readonly: bool
+
+
+def typestr_size(typestr: Any, whose: str) -> int:
+    """Return the bytes of one item.
+
+    Examples
+    --------
+    >>> typestr_size("<f8", "x"), typestr_size("|b1", "x"), typestr_size("<U3", "x")
+    (8, 1, 12)
+    """
+    try:
+        size = int(typestr[2:]) * _UNITS[typestr[1]]
+    except (TypeError, IndexError, ValueError, KeyError):
+        size = -1
+    if size < 0 or typestr[0] not in "<>|=":
+        raise ProducerError(f"{whose}['typestr']", got=typestr, expected="a type of plain data, such as '<f8'")
+    return size
+
+
+def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
+    """Return the block that an interface describes by address (None where by a buffer object), and the bytes needed.
+
+    Raises
+    ------
+    ProducerError
+        When the dict lacks what it must have, or says what cannot be.
+    CopyRequiredError
+        When the elements are strided.
+    """
+    if not isinstance(interface, dict):
+        raise ProducerError(whose, got=interface, expected="a dict")
+    shape = _shape(interface.get("shape"), f"{whose}['shape']")
+    width = typestr_size(interface.get("typestr"), whose)
+    nbytes = width
+    for extent in shape:
+        nbytes *= extent
+    strides = interface.get("strides")
+    if strides is not None:
+        _check_strides(shape, strides, width, whose)
+    data = interface.get("data")
+    if not isinstance(data, tuple):
+        return None, nbytes
+    try:
+        address, readonly = data
+        ptr = index(address)
+    except (TypeError, ValueError):
+        raise ProducerError(f"{whose}['data']", got=data, expected="a tuple (address, read-only)") from None
+    if nbytes and ptr <= 0:
+        raise ProducerError(f"{whose}['data'][0]", got=address, expected=f"the address of {nbytes} bytes")
+    return Block(max(ptr, 0), nbytes, bool(readonly)), nbytes
+
+
+def _shape(shape: Any, field: str) -> tuple[int, ...]:
+    if not isinstance(shape, tuple):
+        raise ProducerError(field, got=shape, expected="a tuple of extents")
+    try:
+        found = tuple(map(index, shape))
+    except TypeError:
+        found = (-1,)
+    if min(found, default=0) < 0:
+        raise ProducerError(field, got=shape, expected="a tuple of extents, integers of 0 or more")
+    return found
+
+
+def _check_strides(shape: tuple[int, ...], strides: Any, width: int, whose: str) -> None:
+    try:
+        steps = tuple(map(index, strides))
+    except TypeError:
+        steps = ()
+    if len(steps) != len(shape):
+        raise ProducerError(
+            f"{whose}['strides']", got=strides, expected=f"{len(shape)} integers, one for each dimension"
+        )
+    if width and 0 not in shape:
+        elements = tuple(step // width if step % width == 0 else -1 for step in steps)
+        if not is_contiguous(shape, elements):
+            raise CopyRequiredError(
+                f"{whose}: a buffer is one contiguous range of bytes, but shape {shape} with strides {steps} is not: "
+                "copy it to contiguous memory first"
+            )

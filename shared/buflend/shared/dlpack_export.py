@@ -1,0 +1,190 @@
+"""DLPack out: capsules that NumPy makes and this file completes.
+
+Lives here: the shell (an array over memory that it never reads) and what is stored into its capsule. Must not know:
+what the memory means.
+
+No deleter and no capsule destructor is Python code: a callback loses a pending exception and crashes at exit. Deleter
+and destructor are NumPy's own, compiled; what they free is shell -> loan -> owner.
+
+A shell over device memory must never escape: its repr would read it.
+"""
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .arrays import to_ndarray
+from .cpython import capsule_pointer, current_interpreter, interpreter_id
+from .device import CPU, Device
+from .dlpack import (
+    FIXED_BITS,
+    IS_COPIED,
+    LEGACY,
+    NUMPY_TYPES,
+    READ_ONLY,
+    STAND_INS,
+    VERSION,
+    VERSIONED,
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLTensor,
+    Tensor,
+    is_contiguous,
+)
+from .dlpack_method import Method
+from .loan import ByteLoan, Loan
+from .memory import Memory
+
+Export = Callable[..., object]
+
+_TENSOR_AT = {LEGACY: DLManagedTensor.dl_tensor.offset, VERSIONED: DLManagedTensorVersioned.dl_tensor.offset}
+_DEVICE_AT, _DTYPE_AT = DLTensor.device.offset, DLTensor.dtype.offset
+_word64, _word32 = ctypes.c_uint64.from_address, ctypes.c_uint32.from_address
+
+
+def exporter(owner: object, tensor: Tensor) -> Export:
+    """Return the `__dlpack__` of a tensor: a callable with the four keywords of the protocol.
+
+    Parameters
+    ----------
+    owner : object
+        What every capsule keeps alive: the raw owner of the memory.
+    tensor : Tensor
+        Any device, type, shape and strides, known to NumPy or not. The memory is not read.
+
+    Returns
+    -------
+    callable
+        NumPy's own method for CPU memory of a type that NumPy exports; else a method of ours that completes what NumPy
+        makes.
+
+    Raises
+    ------
+    BufferError
+        In a subinterpreter, where the deleters of NumPy's capsules deadlock, and for more than 64 dimensions.
+    """
+    _require_main()
+    if tensor.device == CPU and tensor.dtype in NUMPY_TYPES:
+        method: Export = _shell(owner, tensor, NUMPY_TYPES[tensor.dtype]).__dlpack__
+        return method
+    fixed = FIXED_BITS.get(tensor.dtype[0], tensor.dtype[1])
+    if tensor.dtype[1] != fixed or not tensor.dtype[1] or not tensor.dtype[2]:
+        raise BufferError(f"dtype: got (code, bits, lanes) {tensor.dtype}, expected {fixed} bits and 1 lane or more")
+    return (_Poked if tensor.dtype[1] * tensor.dtype[2] in STAND_INS else _Patched)(owner, tensor).__dlpack__
+
+
+def bytes_exporter(owner: object, ptr: int, nbytes: int, *, readonly: bool) -> Export:
+    """Return the `__dlpack__` of bytes in host memory that is the CPU's: what `exporter` returns, made faster."""
+    _require_main()
+    loan = _loan_at(ptr)
+    loan.owner = owner
+    view = memoryview(loan)[:nbytes]
+    shell = _frombuffer(view.toreadonly() if readonly else view, _u1)
+    loan.shell = ref(shell)
+    method: Export = shell.__dlpack__
+    return method
+
+
+_loan_at = ByteLoan.from_address
+_frombuffer, _u1 = np.frombuffer, np.dtype("u1")
+_IS_MAIN = not interpreter_id(current_interpreter())  # each interpreter imports this module for itself
+
+
+def _require_main() -> None:
+    if not _IS_MAIN:
+        raise BufferError("DLPack export works in the main interpreter only: NumPy's deleters deadlock in others")
+
+
+def _shell(owner: object, tensor: Tensor, character: str) -> Any:
+    """Return an array with the tensor's layout. Neither it nor NumPy reads the memory."""
+    width = int(character[1:])
+    loan = Loan(owner, "dlpack", tensor.ptr, tensor.nbytes, tensor.device)
+    loan.__array_interface__ = {
+        "version": 3,
+        "shape": tensor.shape,
+        "typestr": np.dtype(character).str,
+        "data": (tensor.ptr or 1, tensor.readonly),  # NumPy before 2.4 misreads address 0, also of nothing
+        "strides": tuple(step * width for step in tensor.strides),
+    }
+    shell = np.asarray(loan)
+    loan.shell = ref(shell)
+    return shell
+
+
+class _Poked(Method):
+    """A shell of the true layout, typed by a stand-in: two words are stored, device and type. Labelled 1.0 by NumPy."""
+
+    def __init__(self, owner: object, tensor: Tensor) -> None:
+        super().__init__(owner, tensor)
+        self.dtype_word = int.from_bytes(bytes(DLDataType(*tensor.dtype)), sys.byteorder)
+        self.shell = _shell(
+            owner, tensor, NUMPY_TYPES.get(tensor.dtype) or STAND_INS[tensor.dtype[1] * tensor.dtype[2]]
+        )
+
+    def make(self, name: bytes, device: Device, *, copied: bool) -> object:
+        options = {"copy": True} if copied else {}
+        capsule = self.shell.__dlpack__(max_version=(1, 0) if name is VERSIONED else None, **options)
+        at = capsule_pointer(capsule, name) + _TENSOR_AT[name]
+        _word64(at + _DEVICE_AT).value = int.from_bytes(bytes(DLDevice(*device)), sys.byteorder)
+        _word32(at + _DTYPE_AT).value = self.dtype_word
+        return capsule
+
+    def make_copy(self, name: bytes, memory: Any) -> object:
+        return _over_copy(self.tensor, memory).make(name, CPU, copied=False, fresh=True)
+
+
+class _Patched(Method):
+    """A blank shell, for what NumPy has no layout for: packed types below a byte, lanes. Every field is stored."""
+
+    def __init__(self, owner: object, tensor: Tensor) -> None:
+        super().__init__(owner, tensor)
+        # One extent of 2 with stride 0 never counts as contiguous, so every NumPy allocates the strides.
+        ndim = len(tensor.shape)
+        self.shell = _shell(owner, Tensor(1, (2,) * (ndim > 0) + (1,) * (ndim - 1), (0,) * ndim), "u1")
+        loan: Any = self.shell.base
+        loan.ptr, loan.bufsize, loan.device = tensor.ptr, tensor.nbytes, tensor.device
+
+    def make(self, name: bytes, device: Device, *, copied: bool, fresh: bool = False) -> object:
+        """Return a capsule; `fresh`: the memory is a copy that was made for this one export."""
+        if copied:
+            return self.make_copy(name, self._copy())
+        tensor = self.tensor
+        capsule = self.shell.__dlpack__(max_version=(1, 0) if name is VERSIONED else None)
+        address = capsule_pointer(capsule, name)
+        managed: Any
+        if name is VERSIONED:
+            managed = DLManagedTensorVersioned.from_address(address)
+            managed.major, managed.minor = VERSION
+            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * fresh
+        else:
+            managed = DLManagedTensor.from_address(address)
+        inner = managed.dl_tensor
+        inner.data = None if 0 in tensor.shape else tensor.ptr
+        inner.byte_offset = 0
+        inner.device.type, inner.device.id = device
+        inner.dtype.code, inner.dtype.bits, inner.dtype.lanes = tensor.dtype
+        for i, (extent, step) in enumerate(zip(tensor.shape, tensor.strides, strict=True)):
+            inner.shape[i], inner.strides[i] = extent, step
+        return capsule
+
+    def make_copy(self, name: bytes, memory: Any) -> object:
+        return _over_copy(self.tensor, memory).make(name, CPU, copied=False, fresh=True)
+
+    def _copy(self) -> Any:
+        tensor = self.tensor
+        if not is_contiguous(tensor.shape, tensor.strides):
+            raise BufferError(
+                "copy=True: elements below a byte, or of several lanes, are copied where they are contiguous"
+            )
+        return to_ndarray(Memory(tensor.ptr, tensor.nbytes, owner=self.owner, device=tensor.device)).copy()
+
+
+def _over_copy(tensor: Tensor, memory: Any) -> _Patched:
+    """Return the method of a copy in host memory: an ndarray of bytes in the order of the original."""
+    return _Patched(memory, tensor._replace(ptr=memory.ctypes.data, device=CPU, readonly=False))

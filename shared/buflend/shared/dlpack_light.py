@@ -1,0 +1,145 @@
+"""DLPack out where NumPy cannot be imported: structs of our own, with a Python deleter, hardened.
+
+Lives here: the deleter, the capsule's destructor, and what keeps them harmless at exit. Must not know: what the memory
+means.
+
+What this cannot promise, and the export through NumPy can: where a consumer drops an export while an exception of its
+own is pending, that exception is lost, and a SystemError is seen instead; what is still lent at exit is never returned.
+Thunks are immortal; at exit each live struct's deleter becomes the address of a C function that does nothing.
+"""
+
+import atexit
+import ctypes
+import itertools
+from typing import Any
+
+from .cpython import (
+    address_of,
+    capsule_is_valid_raw,
+    capsule_pointer_raw,
+    clear_error,
+    immortal,
+    new_capsule,
+    raw_calloc,
+    raw_free,
+)
+from .device import Device
+from .dlpack import (
+    IS_COPIED,
+    READ_ONLY,
+    STRUCTS,
+    VERSION,
+    VERSIONED,
+    Tensor,
+    is_contiguous,
+)
+from .dlpack_method import Method
+from .loan import Loan
+
+_Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
+_live: dict[int, tuple[Loan, int, int]] = {}  # number in manager_ctx -> loan, address of the deleter's field, struct
+_next_number = itertools.count(1).__next__
+
+
+def exporter(owner: object, tensor: Tensor) -> Any:
+    """Return the `__dlpack__` of a tensor, as `dlpack_export.exporter` does."""
+    return _Light(owner, tensor).__dlpack__
+
+
+def _deleter_of(struct: Any) -> int:
+    def deleter(
+        address: int,
+        clear: Any = clear_error,
+        number: Any = ctypes.c_void_p.from_address,
+        context: int = struct.manager_ctx.offset,
+        forget: Any = _live.pop,
+        free: Any = raw_free,
+    ) -> None:
+        clear()
+        forget(number(address + context).value, None)
+        free(address)
+
+    return _thunk(deleter)
+
+
+def _destructor_of(name: bytes, struct: Any) -> int:
+    def destructor(
+        capsule: int,
+        clear: Any = clear_error,
+        unused: Any = capsule_is_valid_raw,
+        pointer: Any = capsule_pointer_raw,
+        name: bytes = name,
+        call: Any = _Callback,
+        at: Any = ctypes.c_void_p.from_address,
+        deleter: int = struct.deleter.offset,
+    ) -> None:
+        clear()
+        if unused(capsule, name):
+            address = pointer(capsule, name)
+            call(at(address + deleter).value)(address)
+
+    return _thunk(destructor)
+
+
+def _thunk(callback: Any) -> int:
+    made = _Callback(callback)
+    immortal(made)
+    return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+
+_DELETER = {name: _deleter_of(struct) for name, struct in STRUCTS.items()}
+_DESTRUCTOR = {name: _destructor_of(name, struct) for name, struct in STRUCTS.items()}
+for _name in STRUCTS:
+    immortal(_name)
+immortal(_live)
+
+
+@atexit.register
+def _disarm(nothing: int = address_of("Py_IsInitialized")) -> None:
+    """Make the deleters of what is still lent do nothing: after this, Python code can no longer be called."""
+    for _, field, _ in list(_live.values()):
+        ctypes.c_void_p.from_address(field).value = nothing
+
+
+class _Light(Method):
+    """Structs in memory of their own; shape and strides stand behind the struct."""
+
+    def make(self, name: bytes, device: Device, *, copied: bool, fresh: bool = False) -> object:
+        """Return a capsule; `fresh`: the memory is a copy that was made for this one export."""
+        if copied:
+            return self.make_copy(name, self._copy())
+        tensor, struct = self.tensor, STRUCTS[name]
+        ndim, head = len(tensor.shape), ctypes.sizeof(struct)
+        address = raw_calloc(1, head + 16 * max(ndim, 1))
+        if not address:
+            raise MemoryError
+        managed: Any = struct.from_address(address)
+        if name == VERSIONED:
+            managed.major, managed.minor = VERSION
+            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * fresh
+        inner = managed.dl_tensor
+        inner.data = None if 0 in tensor.shape else tensor.ptr
+        inner.device.type, inner.device.id = device
+        inner.ndim = ndim
+        inner.dtype.code, inner.dtype.bits, inner.dtype.lanes = tensor.dtype
+        layout = (ctypes.c_int64 * (2 * ndim)).from_address(address + head)
+        layout[:] = [*tensor.shape, *tensor.strides]
+        inner.shape = ctypes.cast(address + head, type(inner.shape))
+        inner.strides = ctypes.cast(address + head + 8 * ndim, type(inner.strides))
+        number = _next_number()
+        loan = Loan(self.owner, "dlpack", tensor.ptr, tensor.nbytes, tensor.device)
+        _live[number] = loan, address + struct.deleter.offset, address
+        managed.manager_ctx = number
+        managed.deleter = _DELETER[name]
+        return new_capsule(address, name, _DESTRUCTOR[name])
+
+    def make_copy(self, name: bytes, memory: Any) -> object:
+        copy = self.tensor._replace(ptr=ctypes.addressof(memory), device=Device(1, 0), readonly=False)
+        return _Light(memory, copy).make(name, Device(1, 0), copied=False, fresh=True)
+
+    def _copy(self) -> Any:
+        tensor = self.tensor
+        if not is_contiguous(tensor.shape, tensor.strides):
+            raise BufferError("copy=True: without NumPy, elements are copied where they are contiguous")
+        return ctypes.create_string_buffer(ctypes.string_at(tensor.ptr, tensor.nbytes), max(tensor.nbytes, 1))

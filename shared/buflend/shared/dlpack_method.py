@@ -1,0 +1,79 @@
+"""The four keywords of `__dlpack__`: what a consumer may ask of an export, and what is answered.
+
+Lives here: stream, max_version, dl_device and copy. Must not know: how a capsule is made. Source: Python array API
+standard 2025.12, `array.__dlpack__`; `dlpack.h` 1.3.
+"""
+
+from typing import Any
+
+from .device import CPU, HOST_READABLE, Device, device_name, to_device
+from .dlpack import LEGACY, VERSIONED, Tensor
+from .errors import ProducerError
+
+
+class Method:
+    """The `__dlpack__` of a tensor; a way to export says how a capsule is made."""
+
+    def __init__(self, owner: object, tensor: Tensor) -> None:
+        self.owner = owner
+        self.tensor = tensor
+
+    def make(self, name: bytes, device: Device, *, copied: bool) -> object:
+        """Return a capsule of a name that says where the memory lies; with `copied`, over a copy on the host."""
+        raise NotImplementedError
+
+    def make_copy(self, name: bytes, memory: Any) -> object:
+        """Return a capsule over a copy that was made on the host: an ndarray of bytes, C order."""
+        raise NotImplementedError
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """Return a capsule; see the Python array API standard, `array.__dlpack__`."""
+        versioned = max_version is not None and max_version[0] >= 1
+        device = self.tensor.device if dl_device is None else _wanted(dl_device)
+        check_stream(device, stream)
+        if device != self.tensor.device and (device != CPU or self.tensor.device[0] not in HOST_READABLE):
+            return self._moved(device, copy=copy, versioned=versioned)
+        if copy and device[0] not in HOST_READABLE:
+            raise BufferError(f"copy=True: a copy within {device_name(device)} is not made here; pass dl_device=(1, 0)")
+        if self.tensor.readonly and not versioned and not copy:
+            raise BufferError("the memory is read-only, which DLPack before 1.0 cannot say: pass max_version=(1, 0)")
+        return self.make(VERSIONED if versioned else LEGACY, device, copied=bool(copy))
+
+    def _moved(self, device: Device, *, copy: bool | None, versioned: bool) -> object:
+        if device != CPU or copy is False:
+            raise BufferError(
+                f"the memory lies on {device_name(self.tensor.device)} and cannot be exported to {device_name(device)}"
+                + (" without a copy" if device == CPU else "")
+            )
+        from .cuda import to_host
+
+        return self.make_copy(VERSIONED if versioned else LEGACY, to_host(self.owner, self.tensor))
+
+
+def _wanted(dl_device: object) -> Device:
+    try:
+        return to_device(dl_device, "dl_device")
+    except ProducerError as error:
+        raise TypeError(f"dl_device: got {dl_device!r}, expected {error.expected}") from None
+
+
+def check_stream(device: Device, stream: object) -> None:
+    """Raise where a stream is one that the standard forbids for the device (`array.__dlpack__`, parameter `stream`)."""
+    if stream is None or stream == -1:
+        return
+    if device[0] in (2, 13) and isinstance(stream, int) and stream > 0:
+        return
+    if device[0] == 10 and isinstance(stream, int) and stream >= 0 and stream not in (1, 2):
+        return
+    raise ValueError(
+        f"stream: got {stream!r}, expected None or -1"
+        + {2: ", 1, 2 or a handle", 13: ", 1, 2 or a handle", 10: ", 0 or a handle"}.get(int(device[0]), "")
+        + f" for {device_name(device)}"
+    )
