@@ -1,55 +1,21 @@
-"""The libraries that read `__dataframe__`, each behind the same three functions.
+"""The consumers of `__dataframe__`, those that are not here included.
 
-Lives here: how each is called, and how its own result is turned into plain Python values that can be compared. Must not
-know: the cases, or what is right.
+Lives here: which there are, whether they can read, and what is special about each. Must not know: how each is called
+(`adapters`), the cases, or what is right.
 
-The rule is fairness: a library may keep a value in a type of its own. A time stamp is compared as an instant, a
-duration in nanoseconds, a category as what it means. What a library cannot tell apart (pandas: NaN and missing) is said
-by `nan_is_null`. No library is imported before it reads.
+What a library cannot tell apart (pandas: NaN and missing) is said by `nan_is_null`.
 """
 
 import importlib
 import warnings
-from collections.abc import Callable, Iterable
-from types import ModuleType
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from . import peers
+from .adapters import Adapter, Ours, Pandas, Polars, PyArrow
+from .reading import Reading, UnreadableError
 
-_NANOSECONDS = {"D": 86_400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-
-
-class UnreadableError(Exception):
-    """A library gave a result whose values cannot be had: no refusal."""
-
-
-class Reading(NamedTuple):
-    """What a consumer read.
-
-    Parameters
-    ----------
-    columns : dict of str to list
-        In the result's order. None is missing, a NaN that is a value stays NaN; dates and time stamps are ISO 8601
-        strings (zoned ones in UTC) without trailing zeros of the second, durations and times of day integers of
-        nanoseconds.
-    ordered : dict of str to bool
-        Of categorical columns.
-    timezone : dict of str to str
-        Of zoned columns.
-    address : dict of str to int or None
-        Where the first value lies, of strings the characters, of categorical columns the codes; None where the library
-        does not show it.
-    native : object
-        The library's own result.
-    """
-
-    columns: dict[str, list[Any]]
-    ordered: dict[str, bool]
-    timezone: dict[str, str]
-    address: dict[str, int | None]
-    native: Any
+__all__ = ["Consumer", "Reading", "UnreadableError", "consumers"]
 
 
 class Consumer(NamedTuple):
@@ -91,237 +57,8 @@ class Consumer(NamedTuple):
     load: Callable[[], object] = dict
 
 
-class _Adapter(Protocol):
-    """A library behind the same functions."""
-
-    def load(self) -> object:
-        """Import the library."""
-
-    def convert(self, frame: object, *, allow_copy: bool) -> Any:
-        """Read a frame into the library's own result."""
-
-    def canonical(self, native: Any) -> Reading:
-        """Turn the library's result into plain values."""
-
-    def cut(self, native: Any, start: int) -> Any:
-        """Return the rows from `start` on, without a copy."""
-
-
-def iso(value: int, unit: str) -> str:
-    """Write an instant, counted in `unit` from 1970, as an ISO 8601 string without trailing zeros of the second.
-
-    Examples
-    --------
-    >>> iso(1500, "ms"), iso(-1, "D")
-    ('1970-01-01T00:00:01.5', '1969-12-31')
-    """
-    text = str(np.array(value, np.int64).view(f"datetime64[{unit}]"))
-    return text.rstrip("0").removesuffix(".") if "." in text else text
-
-
-def _plain(array: Any, present: Iterable[bool]) -> list[Any]:
-    """Turn an array of NumPy's into plain values, None where `present` is False."""
-    kind = array.dtype.kind
-    if kind in "mM":
-        unit, step = np.datetime_data(array.dtype)
-        numbers = array.view(np.int64).tolist() if array.dtype.isnative else array.astype(np.int64).tolist()
-        if kind == "M":
-            values = [iso(number * step, unit) if here else None for number, here in zip(numbers, present, strict=True)]
-        else:
-            values = [number * step * _NANOSECONDS[unit] for number in numbers]
-    else:
-        values = array.tolist()
-    return [value if here else None for value, here in zip(values, present, strict=True)]
-
-
-def _address(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-class _Ours:
-    """`buflend.minimal` or `buflend.maximal`."""
-
-    def __init__(self, name: str) -> None:
-        self.name = f"buflend.{name}"
-
-    def load(self) -> ModuleType:
-        importlib.import_module("buflend.shared.frame")
-        return importlib.import_module(self.name)
-
-    def convert(self, frame: object, *, allow_copy: bool) -> Any:
-        return self.load().dataframe_to_ndarrays(frame, allow_copy=allow_copy)
-
-    def canonical(self, native: Any) -> Reading:
-        reading = Reading({}, {}, {}, {}, native)
-        for name, (values, valid, categories, ordered, timezone) in native.items():
-            present = [True] * len(values) if valid is None else valid.tolist()
-            if categories is not None:
-                meanings = _plain(categories, [True] * len(categories))
-                picked = zip(values.tolist(), present, strict=True)
-                reading.columns[name] = [meanings[code] if here else None for code, here in picked]
-                reading.ordered[name] = ordered
-            else:
-                reading.columns[name] = _plain(values, present)
-            if timezone is not None:
-                reading.timezone[name] = timezone
-            reading.address[name] = _address(values)
-        return reading
-
-    def cut(self, native: Any, start: int) -> Any:
-        pieces = {}
-        for name, arrays in native.items():
-            valid = None if arrays.valid is None else arrays.valid[start:]
-            pieces[name] = arrays._replace(values=arrays.values[start:], valid=valid)
-        return pieces
-
-
-class _Pandas:
-    def load(self) -> ModuleType:
-        pandas = importlib.import_module("pandas")
-        if peers.peer("pyarrow").available:
-            importlib.import_module("pyarrow.compute")  # pandas would import it while it reads
-        return pandas
-
-    def convert(self, frame: object, *, allow_copy: bool) -> Any:
-        return self.load().api.interchange.from_dataframe(frame, allow_copy=allow_copy)
-
-    def canonical(self, native: Any) -> Reading:
-        pandas = self.load()
-        reading = Reading({}, {}, {}, {}, native)
-        for name in native.columns:
-            series = native[name]
-            address = None
-            if isinstance(series.dtype, pandas.CategoricalDtype):
-                reading.ordered[name] = bool(series.dtype.ordered)
-                series = series.astype(series.cat.categories.dtype)
-            elif series.dtype.kind in "biufmM" and isinstance(series.dtype, np.dtype):
-                address = _address(series.to_numpy())
-            if isinstance(series.dtype, pandas.DatetimeTZDtype):
-                reading.timezone[name] = str(series.dt.tz)
-                series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-            present = series.notna().tolist()
-            if isinstance(series.dtype, np.dtype) and series.dtype.kind != "O":
-                reading.columns[name] = _plain(series.to_numpy(), present)
-            else:
-                reading.columns[name] = [
-                    _scalar(value) if here else None for value, here in zip(series.tolist(), present, strict=True)
-                ]
-            reading.address[name] = address
-        return reading
-
-    def cut(self, native: Any, start: int) -> Any:
-        return native.iloc[start:]
-
-
-def _scalar(value: Any) -> Any:
-    """Turn what stands in an object column of pandas into a plain value."""
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return _plain(np.array([value]), [True])[0]
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    return value.item() if isinstance(value, np.generic) else value
-
-
-class _PyArrow:
-    def load(self) -> ModuleType:
-        importlib.import_module("pyarrow.compute")
-        importlib.import_module("pyarrow.interchange")
-        return importlib.import_module("pyarrow")
-
-    def convert(self, frame: object, *, allow_copy: bool) -> Any:
-        table = self.load().interchange.from_dataframe(frame, allow_copy=allow_copy)
-        table.validate(full=True)
-        return table
-
-    def canonical(self, native: Any) -> Reading:
-        types = self.load().types
-        reading = Reading({}, {}, {}, {}, native)
-        for name, column in zip(native.column_names, native.columns, strict=True):
-            chunks = column.chunks
-            reading.address[name] = self._where(chunks[0]) if chunks else None
-            if types.is_dictionary(column.type):
-                reading.ordered[name] = bool(column.type.ordered)
-                chunks = [chunk.dictionary_decode() for chunk in chunks]
-            if types.is_timestamp(column.type) and column.type.tz:
-                reading.timezone[name] = column.type.tz
-            reading.columns[name] = [value for chunk in chunks for value in self._values(chunk)]
-        return reading
-
-    def _values(self, chunk: Any) -> list[Any]:
-        pyarrow, type_ = self.load(), chunk.type
-        types = pyarrow.types
-        if types.is_date(type_) or types.is_timestamp(type_) or types.is_duration(type_) or types.is_time(type_):
-            unit = {"date32[day]": "D", "date64[ms]": "ms"}.get(str(type_)) or type_.unit
-            numbers = chunk.view(pyarrow.int32() if type_.bit_width == 32 else pyarrow.int64()).to_pylist()
-            if types.is_duration(type_) or types.is_time(type_):
-                return [None if number is None else number * _NANOSECONDS[unit] for number in numbers]
-            return [None if number is None else iso(number, unit) for number in numbers]
-        if types.is_float16(type_):
-            return [None if value is None else float(value) for value in chunk.to_pylist()]
-        values: list[Any] = chunk.to_pylist()
-        return values
-
-    def _where(self, chunk: Any) -> int | None:
-        types, type_ = self.load().types, chunk.type
-        if types.is_dictionary(type_):
-            return self._where(chunk.indices)
-        if types.is_string(type_) or types.is_large_string(type_):
-            buffer = chunk.buffers()[2]
-            return None if buffer is None else int(buffer.address)
-        buffer = chunk.buffers()[1]
-        return None if buffer is None else int(buffer.address) + chunk.offset * type_.bit_width // 8
-
-    def cut(self, native: Any, start: int) -> Any:
-        return native.slice(start)
-
-
-class _Polars:
-    def load(self) -> ModuleType:
-        return importlib.import_module("polars")
-
-    def convert(self, frame: object, *, allow_copy: bool) -> Any:
-        return self.load().from_dataframe(frame, allow_copy=allow_copy)
-
-    def canonical(self, native: Any) -> Reading:
-        polars = self.load()
-        reading = Reading({}, {}, {}, {}, native)
-        for series in native.get_columns():
-            name, dtype = series.name, series.dtype
-            values = series
-            if dtype in (polars.Categorical, polars.Enum):
-                reading.ordered[name] = dtype == polars.Enum  # What it makes of ordered categories.
-                values = series.cast(polars.String)
-            if dtype == polars.Datetime and dtype.time_zone:
-                reading.timezone[name] = dtype.time_zone
-            reading.columns[name] = self._values(values)
-            reading.address[name] = None
-            if dtype.is_numeric() or dtype.is_temporal() or dtype == polars.Boolean:
-                pointer, offset, _ = series.to_physical()._get_buffer_info()  # noqa: SLF001 - no public way
-                reading.address[name] = pointer + (offset // 8 if dtype == polars.Boolean else 0)
-        return reading
-
-    def _values(self, series: Any) -> list[Any]:
-        polars, dtype = self.load(), series.dtype
-        if dtype == polars.Date:
-            return [None if day is None else iso(day, "D") for day in series.to_physical().to_list()]
-        if dtype == polars.Datetime:
-            return [
-                None if number is None else iso(number, dtype.time_unit) for number in series.to_physical().to_list()
-            ]
-        if dtype in (polars.Duration, polars.Time):
-            factor = 1 if dtype == polars.Time else _NANOSECONDS[dtype.time_unit]
-            return [None if number is None else number * factor for number in series.to_physical().to_list()]
-        values: list[Any] = series.to_list()
-        return values
-
-    def cut(self, native: Any, start: int) -> Any:
-        return native[start:]
-
-
-def _consumer(name: str, adapter: _Adapter, *, nan_is_null: bool = False, always_ordered: bool = False) -> Consumer:
-    reason, ours = _why_not(name), isinstance(adapter, _Ours)
+def _consumer(name: str, adapter: Adapter, *, nan_is_null: bool = False, always_ordered: bool = False) -> Consumer:
+    reason, ours = _why_not(name), isinstance(adapter, Ours)
     if reason:
         return Consumer(name, available=False, reason=reason, read=None, nan_is_null=nan_is_null, ours=ours)
 
@@ -365,9 +102,9 @@ def _why_not(name: str) -> str:
 def consumers() -> list[Consumer]:
     """Return the consumers in the order of display, those that are not here included."""
     return [
-        _consumer("minimal", _Ours("minimal")),
-        _consumer("maximal", _Ours("maximal")),
-        _consumer("pandas", _Pandas(), nan_is_null=True),
-        _consumer("pyarrow", _PyArrow()),
-        _consumer("polars", _Polars(), always_ordered=True),
+        _consumer("minimal", Ours("minimal")),
+        _consumer("maximal", Ours("maximal")),
+        _consumer("pandas", Pandas(), nan_is_null=True),
+        _consumer("pyarrow", PyArrow()),
+        _consumer("polars", Polars(), always_ordered=True),
     ]
