@@ -52,7 +52,7 @@ class TestConstructor:
     def test_owner_is_required(self) -> None:
         with pytest.raises(TypeError, match="owner"):
             Buffer(0x1000, 8)  # type: ignore[call-arg]
-        with pytest.raises(TypeError, match="owner=STATIC"):
+        with pytest.raises(TypeError, match="owner=STATIC of the shared package"):
             Buffer(0x1000, 8, owner=None)
 
     @pytest.mark.parametrize(
@@ -79,7 +79,27 @@ class TestConstructor:
         with pytest.raises(TypeError):
             Buffer(ptr, bufsize, owner=STATIC)
 
-    @pytest.mark.parametrize("device", [None, 1, "cpu", (0, 0), (1, 2, 3)])
+    def test_the_error_names_the_class_and_the_argument(self) -> None:
+        with pytest.raises(TypeError, match=r"^Buffer\.__init__\(\)"):
+            Buffer(1, 1)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"^bufsize: got 'x', expected an integer"):
+            Buffer(1, "x", owner=STATIC)  # type: ignore[arg-type]
+
+    def test_a_number_of_any_length_gets_its_error(self) -> None:
+        for ptr, bufsize in ((10**5000, 1), (1, 10**5000), (1, 2**62 + 1)):
+            with pytest.raises(ValueError, match=r"ptr|bufsize"):
+                Buffer(ptr, bufsize, owner=STATIC)
+
+    @pytest.mark.parametrize("device", [Device(1, 3), Device(1, -1)])
+    def test_the_cpu_has_one_id(self, device: Device) -> None:
+        assert Buffer(1, 1, owner=STATIC, device=device).device is CPU
+
+    @pytest.mark.parametrize("device", [Device("cpu", 0), Device(0, 0), Device(-5, 0), Device(2, -9)])  # type: ignore[arg-type]
+    def test_a_device_is_looked_at(self, device: Device) -> None:
+        with pytest.raises(TypeError, match="device"):
+            Buffer(1, 1, owner=STATIC, device=device)
+
+    @pytest.mark.parametrize("device", [None, 1, "cpu", (0, 0), (1, 2, 3), (1.0, 0)])
     def test_wrong_device(self, device: Any) -> None:
         with pytest.raises(TypeError, match=r"^device: got"):
             Buffer(1, 1, owner=STATIC, device=device)
@@ -190,6 +210,27 @@ class TestAsBuffer:
     def test_the_device_is_never_assumed(self) -> None:
         with pytest.raises(TypeError, match="looked for"):
             as_buffer(described(__dlpack_device__=...))
+
+    def test_a_weak_proxy_keeps_nothing_alive(self) -> None:
+        import weakref
+
+        class Foreign:
+            ptr = bufsize = 0
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return 1, 0
+
+        foreign, buffer = Foreign(), Buffer(0, 0, owner=STATIC)
+        for proxy in (weakref.proxy(foreign), weakref.proxy(buffer)):
+            with pytest.raises(TypeError, match="looked for"):
+                as_buffer(proxy)
+
+    def test_a_class_that_says_it_is_another(self) -> None:
+        class Mimic:
+            __class__ = Buffer  # type: ignore[assignment]
+
+        with pytest.raises(TypeError, match="looked for"):
+            as_buffer(Mimic())
 
     @pytest.mark.parametrize("obj", [None, 1, "text", object(), [1], Buffer])
     def test_nothing_readable(self, obj: object) -> None:

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from buflend.shared import BuflendError, CopyRequiredError, DeviceError, ProducerError
+from buflend.shared.errors import raised
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,37 @@ def test_errors_cross_processes() -> None:
         assert type(again) is ProducerError
         assert str(again) == str(error)
         assert again.field == "x"
+
+
+class _RudeError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class _Panic(BaseException):
+    """What pyo3 raises for a panic."""
+
+
+def test_an_exception_without_text_still_gets_its_message() -> None:
+    assert "_RudeError: (its text raised RuntimeError)" in str(
+        ProducerError("x", got=raised(_RudeError()), expected="y")
+    )
+
+
+def test_a_repr_that_panics() -> None:
+    class Panicking:
+        def __repr__(self) -> str:
+            raise _Panic
+
+    assert "whose repr raised _Panic" in str(ProducerError("x", got=Panicking(), expected="y"))
+
+
+def test_who_raised_is_not_said_to_have_lied() -> None:
+    error = ProducerError("x", got=raised(NotImplementedError("no lists")), expected="an answer")
+    assert str(error) == "x: the producer raised NotImplementedError: no lists where an answer was expected"
+
+
+def test_notes_cross_processes() -> None:
+    error = ProducerError("x", got=1, expected="y")
+    error.add_note("do this")
+    assert pickle.loads(pickle.dumps(error)).__notes__ == ["do this"]  # noqa: S301 - our own pickle

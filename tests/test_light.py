@@ -121,3 +121,14 @@ print(*Watch.asked)
 def test_the_watch_sees_a_search(run_python: Run) -> None:
     code = f"{WATCH}\ntry:\n    import no_such_peer\nexcept ImportError:\n    print(Watch.asked)"
     assert run_python(code) == "['no_such_peer']\n"
+
+
+def test_a_star_import_needs_no_library(run_python: Run) -> None:
+    code = """
+import sys
+for name in ("numpy", "pandas", "pyarrow"):
+    sys.modules[name] = None
+from buflend.minimal import *
+print(ColumnArrays.__name__, SupportsBuffer.__name__)
+"""
+    assert run_python(code).split() == ["ColumnArrays", "SupportsBuffer"]

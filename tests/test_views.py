@@ -57,6 +57,27 @@ class TestDtypes:
         dtype.names = ("b",)
         assert as_ndarray(lent(), dtype).dtype.names == ("b",)
 
+    def test_equal_objects_of_other_types_are_not_remembered_for_one_another(self) -> None:
+        assert as_ndarray(lent(), np.int64(1)).dtype == "int64"  # type: ignore[arg-type]
+        assert as_ndarray(lent(), np.float64(1.0)).dtype == "float64"  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            as_ndarray(lent(), 1)  # type: ignore[arg-type]
+        marked = np.dtype("i8", metadata={"a": 1})
+        as_ndarray(lent(), marked)
+        assert as_ndarray(lent(), np.dtype("i8")).dtype.metadata is None
+
+    def test_nothing_with_a_dtype_is_kept(self) -> None:
+        import weakref
+
+        class Typed:
+            dtype = np.dtype("u1")
+
+        typed: Any = Typed()
+        died = weakref.ref(typed)
+        as_ndarray(lent(), typed)
+        del typed
+        assert died() is None
+
     def test_more_types_than_are_remembered(self) -> None:
         for size in range(1, 600):
             assert as_ndarray(lent(), f"S{size}", shape=0).itemsize == size
@@ -105,6 +126,26 @@ class TestBounds:
     def test_wrong_types(self, options: dict[str, Any]) -> None:
         with pytest.raises(TypeError):
             as_ndarray(lent(), **options)
+
+    @pytest.mark.parametrize("offset", [np.uint8(4), np.uint64(4), np.int8(4)])
+    def test_integers_of_numpy_count_as_pythons(self, offset: Any) -> None:
+        assert as_ndarray(bytes(1000), offset=offset).shape == (996,)
+        assert as_ndarray(bytes(1000), shape=3, strides=-2, offset=offset).shape == (3,)
+        with pytest.raises(ValueError, match="bytes from 200 to 300"):
+            as_ndarray(bytes(210), shape=np.int8(100), offset=np.uint8(200))
+
+    def test_anything_with_an_index_is_an_integer(self) -> None:
+        class Four:
+            def __index__(self) -> int:
+                return 4
+
+        assert as_ndarray(lent(), offset=Four()).shape == (44,)  # type: ignore[arg-type]
+        assert as_ndarray(lent(), shape=np.array(3)).shape == (3,)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("offset", [None, "", 0.0])
+    def test_no_offset_is_an_integer_too(self, offset: Any) -> None:
+        with pytest.raises(TypeError):
+            as_ndarray(lent(), offset=offset)
 
     def test_stride_zero_repeats(self) -> None:
         assert as_ndarray(lent(), shape=(3, 2), strides=(0, 1), offset=4).tolist() == [[4, 5]] * 3
@@ -163,6 +204,38 @@ class TestAccess:
     def test_the_device_comes_first(self, options: dict[str, Any]) -> None:
         with pytest.raises(DeviceError, match="CUDA device 0"):
             as_ndarray(Buffer(0xDEAD0000, 8, owner=STATIC, device=(2, 0)), **options)
+
+
+class TestReadOnlyForGood:
+    """Nothing on the way from a read-only view to its owner can be written, or is longer than the buffer."""
+
+    @pytest.mark.parametrize(
+        "view",
+        [
+            as_memoryview(lent(4, readonly=True)),
+            as_memoryview(b"lent"),
+            as_ndarray(lent(4, readonly=True)).base,
+            as_ndarray(lent(4, readonly=True), shape=2, strides=2).base,
+            as_ndarray(b"lent", "<u2").base,
+        ],
+        ids=["view", "view of bytes", "base", "base of a part", "base of another type"],
+    )
+    def test_numpy_makes_no_writable_array_of_it(self, view: Any) -> None:
+        array = np.ndarray((4,), "u1", view)
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+
+    @pytest.mark.parametrize("readonly", [False, True])
+    def test_the_object_of_a_memoryview_has_its_bounds_and_access(self, readonly: bool) -> None:
+        view = as_memoryview(lent(4, readonly=readonly))
+        assert memoryview(view.obj).nbytes == 4  # type: ignore[arg-type]
+        assert memoryview(view.obj).readonly is readonly  # type: ignore[arg-type]
+
+    def test_the_anchor_refuses_to_be_used(self) -> None:
+        anchor: Any = as_ndarray(lent(4)).base.obj  # type: ignore[union-attr]
+        for use in (len, iter, list, lambda a: a[2**40], lambda a: a.__setitem__(0, 1)):
+            with pytest.raises(TypeError, match="length is a lie"):
+                use(anchor)
 
 
 class TestMemoryview:

@@ -3,8 +3,8 @@
 What `buflend.minimal` offers has the same name and signature here. Columns and tables are not built yet.
 """
 
-from ..shared.column import ColumnArrays
 from ..shared.loan import Export, live_exports
+from ..shared.result import ColumnArrays
 from .buffer import Buffer, as_buffer, as_cupy, as_memoryview, as_ndarray
 from .frame import column_to_ndarray, dataframe_to_ndarrays
 from .native import Native

@@ -264,7 +264,7 @@ def as_ndarray(
     """
     if not isinstance(buffer, memory.Memory):
         buffer = as_buffer(buffer)
-    if shape is None and strides is None and not offset:
+    if shape is None and strides is None and type(offset) is int and not offset:
         return arrays.whole_ndarray(buffer, dtype)
     return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
 

@@ -5,8 +5,9 @@ Lives here: the two functions, as `buflend.minimal` has them. The reading itself
 
 from typing import TYPE_CHECKING
 
-from ..shared.column import ColumnArrays, read_column
+from ..shared.column import read_column
 from ..shared.frame import read_frame
+from ..shared.result import ColumnArrays
 
 if TYPE_CHECKING:
     from ..shared.protocols import InterchangeColumn, SupportsDataFrame

@@ -9,7 +9,6 @@ from .frame import column_to_ndarray, dataframe_to_ndarrays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..shared.column import ColumnArrays
     from ..shared.protocols import (
         InterchangeBuffer,
         InterchangeColumn,
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
         SupportsBuffer,
         SupportsDataFrame,
     )
+    from ..shared.result import ColumnArrays
 
 __all__ = [
     "Buffer",
@@ -36,7 +36,7 @@ __all__ = [
 
 # Loaded on demand, since they need what a light import must not load.
 _LAZY = {
-    "ColumnArrays": "column",
+    "ColumnArrays": "result",
     "InterchangeBuffer": "protocols",
     "InterchangeColumn": "protocols",
     "InterchangeFrame": "protocols",

@@ -96,9 +96,10 @@ def as_buffer(obj: object) -> Buffer:
     >>> buffer.bufsize, buffer.readonly, buffer.owner.obj
     (4, True, b'lent')
     """
-    if isinstance(obj, Buffer):
-        return obj
-    if isinstance(obj, memory.Memory):
+    kind = type(obj)
+    if issubclass(kind, Buffer):
+        return obj  # type: ignore[return-value]
+    if isinstance(obj, memory.Memory) and issubclass(kind, memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
     if memory.describes(obj):
         return memory.borrow(Buffer, obj)
@@ -159,7 +160,7 @@ def as_ndarray(
     """
     if not isinstance(buffer, memory.Memory):
         buffer = as_buffer(buffer)
-    if shape is None and strides is None and not offset:
+    if shape is None and strides is None and type(offset) is int and not offset:
         return arrays.whole_ndarray(buffer, dtype)
     return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
 

@@ -5,8 +5,8 @@ Lives here: the two functions of the minimal surface. The reading itself is `sha
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..shared.column import ColumnArrays
     from ..shared.protocols import InterchangeColumn, SupportsDataFrame
+    from ..shared.result import ColumnArrays
 
 
 def column_to_ndarray(column: "InterchangeColumn", *, allow_copy: bool = True) -> "ColumnArrays":

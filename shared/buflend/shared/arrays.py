@@ -34,14 +34,15 @@ def _plan(dtype: "DTypeLike") -> "Plan":
     if not parsed.itemsize:
         raise ValueError(f"dtype: got {dtype!r}, expected a type with a size, such as 'uint8' or 'S4'")
     plan = (parsed, parsed.itemsize, np.frombuffer, np.ndarray)
-    if parsed.names is None:  # the names of a structured type can be changed in place
+    # Remembered are names and NumPy's own types: another object may be equal to one of another meaning, or change.
+    if type(dtype) is str or (isinstance(dtype, type) and (issubclass(dtype, np.generic) or dtype in _BUILTINS)):
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
-        try:
-            _plans[dtype] = plan
-        except TypeError:  # an unhashable description; contextlib.suppress would cost a light import 1.5 ms
-            pass
+        _plans[dtype] = plan
     return plan
+
+
+_BUILTINS = (bool, int, float, complex)
 
 
 def whole_ndarray(memory: Memory, dtype: "DTypeLike") -> "NDArray[Any]":
@@ -54,6 +55,10 @@ def whole_ndarray(memory: Memory, dtype: "DTypeLike") -> "NDArray[Any]":
         parsed, itemsize, frombuffer, _ = _plan(dtype)
     if memory._bufsize % itemsize:
         _count(memory._bufsize, itemsize, 0)
+    if memory._readonly:
+        # Through an array of bytes: of a memoryview ndarray() would take the object behind it as the base, which can be
+        # written.
+        return frombuffer(exact_view(memory), "u1").view(parsed)
     return frombuffer(exact_view(memory), parsed)
 
 
@@ -71,7 +76,7 @@ def to_ndarray(
         parsed, itemsize, frombuffer, ndarray = _plans[dtype]
     except (KeyError, TypeError):
         parsed, itemsize, frombuffer, ndarray = _plan(dtype)
-    dims, steps = _layout(memory._bufsize, itemsize, shape, strides, offset)
+    dims, steps, offset = _layout(memory._bufsize, itemsize, shape, strides, offset)
     # Over an array of bytes, not over the view: from a memoryview ndarray() takes the object behind it as its base, and
     # then neither the view's bounds nor its refusal to be written hold for who looks there.
     return ndarray(dims, parsed, frombuffer(exact_view(memory), "u1"), offset, steps)
@@ -91,7 +96,7 @@ def to_cupy(
         host = "; view it with as_ndarray" if kind in HOST_READABLE else ""
         raise DeviceError(f"the memory lies on {where}, which CuPy cannot view{host}")
     try:
-        import cupy
+        import cupy  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise DeviceError(
             f"the memory lies on {where} and CuPy, which would view it, cannot be imported: "
@@ -100,7 +105,7 @@ def to_cupy(
     if cupy.cuda.runtime.is_hip != _CUPY_DEVICES[kind]:
         raise DeviceError(f"the memory lies on {where}, but this CuPy was built for the other kind of GPU")
     parsed = cupy.dtype(dtype)
-    dims, steps = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
+    dims, steps, offset = _layout(memory._bufsize, parsed.itemsize, shape, strides, offset)
     try:
         # CuPy asks the pointer for its device where the ordinal is -1.
         unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
@@ -115,8 +120,6 @@ _CUPY_DEVICES = {2: False, 13: False, 10: True}
 
 def _count(bufsize: int, itemsize: int, offset: int) -> int:
     """Return how many items follow `offset`, all in bytes; nothing may be left over."""
-    if not 0 <= index(offset) <= bufsize:
-        raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
     count, rest = divmod(bufsize - offset, itemsize)
     if rest:
         raise ValueError(
@@ -127,18 +130,23 @@ def _count(bufsize: int, itemsize: int, offset: int) -> int:
 
 
 def _layout(
-    bufsize: int, itemsize: int, shape: "int | Sequence[int] | None", strides: "int | Sequence[int] | None", offset: int
-) -> "tuple[tuple[int, ...], tuple[int, ...] | None]":
-    """Return shape and strides (bytes, None = C order) after checking that each item lies in the block."""
+    bufsize: int,
+    itemsize: int,
+    shape: "int | Sequence[int] | None",
+    strides: "int | Sequence[int] | None",
+    offset: int,
+) -> "tuple[tuple[int, ...], tuple[int, ...] | None, int]":
+    """Return shape, strides (bytes, None = C order) and offset after checking that each item lies in the block."""
+    offset = index(offset)
+    if not 0 <= offset <= bufsize:
+        raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
     if shape is None:
         if strides is not None:
             raise ValueError("strides: got strides without a shape; pass shape= as well")
-        return (_count(bufsize, itemsize, offset),), None
+        return (_count(bufsize, itemsize, offset),), None, offset
     dims = _integers(shape)
     if min(dims, default=0) < 0:
         raise ValueError(f"shape: got {dims}, expected extents of 0 or more")
-    if not 0 <= index(offset) <= bufsize:
-        raise ValueError(f"offset: got {offset} bytes, expected 0 to bufsize = {bufsize}")
     steps = None if strides is None else _integers(strides)
     low, high = _reach(dims, steps, itemsize)
     if offset + low < 0 or offset + high > bufsize:
@@ -146,11 +154,14 @@ def _layout(
             f"an array of shape {dims}, strides {steps or 'in C order'}, items of {itemsize} bytes and offset {offset} "
             f"needs the bytes from {offset + low} to {offset + high}, but the block has {bufsize}"
         )
-    return dims, steps
+    return dims, steps, offset
 
 
 def _integers(given: "int | Sequence[int]") -> tuple[int, ...]:
-    return tuple(map(index, given)) if hasattr(given, "__iter__") else (index(given),)
+    try:
+        return (index(given),)  # type: ignore[arg-type]
+    except TypeError:
+        return tuple(map(index, given))  # type: ignore[arg-type]
 
 
 def _reach(dims: tuple[int, ...], steps: "tuple[int, ...] | None", itemsize: int) -> tuple[int, int]:

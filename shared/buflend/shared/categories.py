@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .chunk import Chunk, settle_width
+from .chunk import Chunk, settle_order, settle_width
 from .context import Context
 from .interchange import INDEX_KINDS, DtypeKind
 from .numbers import number_type, view
@@ -21,12 +21,11 @@ from .validity import Present
 
 
 def read_codes(chunk: Chunk) -> NDArray[Any]:
-    """Return the codes: width, sign and byte order are those of the buffer's own tuple, unless its size denies them."""
+    """Return the codes: sign and byte order are those of the buffer's own tuple."""
     part = chunk.part("data")
-    kind, bits, text, order = part.dtype
-    if part.memory.bufsize * 8 < (chunk.offset + chunk.size) * bits:
-        bits = settle_width(chunk, part)
-    return view(chunk, part, index_type(chunk, kind, bits, text), order)
+    kind, _, text, _ = part.dtype
+    order = settle_order(chunk, part, DtypeKind.CATEGORICAL, DtypeKind.INT, DtypeKind.UINT)
+    return view(chunk, part, index_type(chunk, kind, settle_width(chunk, part), text), order)
 
 
 def index_type(chunk: Chunk, kind: int, bits: int, text: str) -> str:
@@ -40,20 +39,20 @@ def index_type(chunk: Chunk, kind: int, bits: int, text: str) -> str:
 
 def describe_categories(chunk: Chunk) -> tuple[Any, bool]:
     """Return the column of categories and whether they are ordered."""
-    described = chunk.context.get(chunk.column, "describe_categorical")
-    try:
-        ordered, dictionary, column = (described[key] for key in ("is_ordered", "is_dictionary", "categories"))
-    except (TypeError, KeyError, IndexError):
-        raise chunk.context.broken(
-            "describe_categorical", described, "a dict with 'is_ordered', 'is_dictionary' and 'categories'"
-        ) from None
-    if not dictionary or column is None:
-        raise chunk.context.broken(
-            "describe_categorical",
+    context, field = chunk.context, "describe_categorical"
+    described = context.get(chunk.column, field)
+    if not hasattr(described, "keys"):
+        raise context.broken(field, described, "a dict with 'is_ordered', 'is_dictionary' and 'categories'")
+    ordered, dictionary, column = (
+        context.item(described, key, field) for key in ("is_ordered", "is_dictionary", "categories")
+    )
+    if not context.truth(dictionary, f"{field}['is_dictionary']") or column is None:
+        raise context.broken(
+            field,
             {"is_dictionary": dictionary, "categories": column},
             "is_dictionary True and a column of categories; no other mapping is defined",
         )
-    return column, bool(ordered)
+    return column, context.truth(ordered, f"{field}['is_ordered']")
 
 
 def check_codes(chunk: Chunk, codes: NDArray[Any], present: Present, categories: int, known: Present) -> Present:
@@ -92,6 +91,17 @@ def check_codes(chunk: Chunk, codes: NDArray[Any], present: Present, categories:
         return None
     chunk.context.copy("codes of a missing category are missing")
     return there
+
+
+def without_missing(
+    codes: NDArray[Any], present: Present, categories: NDArray[Any], known: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return codes and categories once missing categories are taken out of the dictionary; both are new memory."""
+    new = np.cumsum(known) - 1
+    there = slice(None) if present is None else present
+    recoded = np.zeros_like(codes)
+    recoded[there] = new[codes[there]]
+    return recoded, categories[known]
 
 
 def unite(
@@ -137,10 +147,11 @@ def _in_order(texts: list[list[Hashable]], context: Context) -> list[Hashable]:
     """Return the one order that all lists follow."""
     sorter: TopologicalSorter[Hashable] = TopologicalSorter()
     for t in texts:
-        for before, after in pairwise(t):
+        once = list(dict.fromkeys(t))
+        for before, after in pairwise(once):
             sorter.add(after, before)
-        if len(t) == 1:
-            sorter.add(t[0])
+        if len(once) == 1:
+            sorter.add(once[0])
     merged: list[Hashable] = []
     try:
         sorter.prepare()

@@ -3,6 +3,7 @@
 Lives here: the description and the buffers, devices first, then sizes. Must not know: what becomes of the values.
 """
 
+import sys
 from typing import Any, NamedTuple
 
 from .context import Context
@@ -93,23 +94,18 @@ def describe(column: Any, context: Context) -> Chunk:
 
 
 def _dtype(given: Any, field: str, context: Context) -> Dtype:
-    try:
-        kind, bits, text, order = given
-    except (TypeError, ValueError):
-        raise context.broken(field, given, "a tuple (kind, bits, format string, endianness)") from None
-    kind, bits = context.integer(kind, f"{field}[0]"), context.integer(bits, f"{field}[1]")
-    if not isinstance(text, str):
-        raise context.broken(f"{field}[2]", text, "an Arrow format string")
-    if not isinstance(order, str) or order not in BYTE_ORDERS:
+    expected = "a tuple (kind, bits, format string, endianness)"
+    kind, bits, text, order = context.parts(given, 4, field, expected)
+    text = context.text(text, f"{field}[2]", "an Arrow format string")
+    announced = context.text(order, f"{field}[3]", "an endianness")
+    if announced not in BYTE_ORDERS:
         raise context.broken(f"{field}[3]", order, f"an endianness, one of {', '.join(map(repr, BYTE_ORDERS))}")
-    return Dtype(kind, bits, text, BYTE_ORDERS[order])
+    bits = context.integer(bits, f"{field}[1]")
+    return Dtype(context.integer(kind, f"{field}[0]"), bits, text, BYTE_ORDERS[announced])
 
 
 def _null(given: Any, context: Context) -> tuple[NullKind, Any]:
-    try:
-        kind, value = given
-    except (TypeError, ValueError):
-        raise context.broken("describe_null", given, "a tuple (null kind, value)") from None
+    kind, value = context.parts(given, 2, "describe_null", "a tuple (null kind, value)")
     number = context.integer(kind, "describe_null[0]")
     if number not in _NULL_KINDS:
         raise context.broken("describe_null[0]", kind, "a null kind from 0 to 4")
@@ -123,17 +119,11 @@ def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Par
     masked = null_kind in (NullKind.USE_BITMASK, NullKind.USE_BYTEMASK)
     found = []
     for name in ("data", "validity", "offsets"):
-        try:
-            given = buffers[name]
-        except KeyError:
-            given = None
+        given = context.item(buffers, name, "get_buffers()", None)
         # Without a mask kind the validity buffer has no meaning: some producers leave junk there.
         if given is None or (name == "validity" and not masked):
             continue
-        try:
-            buffer, dtype = given
-        except (TypeError, ValueError):
-            raise context.broken(f"get_buffers()[{name!r}]", given, "a tuple (buffer, dtype), or None") from None
+        buffer, dtype = context.parts(given, 2, f"get_buffers()[{name!r}]", "a tuple (buffer, dtype), or None")
         if buffer is None:
             continue
         whose = f"{context.whose}: {name} buffer"
@@ -141,7 +131,7 @@ def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Par
         require_host(device, whose)
         found.append((name, buffer, device, _dtype(dtype, f"{name} dtype", context), whose))
     return {
-        name: Part(name, borrow(Memory, buffer, whose, device), dtype, context)
+        name: Part(name, borrow(Memory, buffer, whose, device, writable=False), dtype, context)
         for name, buffer, device, dtype, whose in found
     }
 
@@ -164,3 +154,29 @@ def settle_width(chunk: Chunk, part: Part, *more: int) -> int:
         f"{chunk.dtype.bits} (column), {part.dtype.bits} (buffer), format {chunk.dtype.format!r}",
         f"one width; a bufsize of {part.memory.bufsize} bytes does not decide for {chunk.window}",
     )
+
+
+def settle_order(chunk: Chunk, part: Part, *kinds: int) -> str:
+    """Return the byte order of the elements, after holding the buffer's own type against the column's.
+
+    Parameters
+    ----------
+    chunk, part : Chunk, Part
+        The column and its buffer.
+    *kinds : int
+        Kinds that the buffer may announce for such a column; none of them can be decided by the buffer's size.
+    """
+    kind, _, text, order = part.dtype
+    if kind not in kinds:
+        raise chunk.context.broken(
+            f"{part.name} dtype", (kind, text), f"the type of a column of kind {chunk.dtype.kind}: a kind among {kinds}"
+        )
+    if chunk.dtype.bits > _BYTE and (order in NATIVE) != (chunk.dtype.order in NATIVE):
+        raise chunk.context.broken(
+            "endianness", f"{chunk.dtype.order!r} (column), {order!r} (buffer)", "one byte order; none can be preferred"
+        )
+    return order
+
+
+_BYTE = 8  # bits: what is no wider has no byte order
+NATIVE = ("=", "<" if sys.byteorder == "little" else ">")

@@ -1,49 +1,32 @@
 """A foreign column, read into NumPy arrays.
 
-Lives here: the result, the reading of one chunk by its kind, and the joining of chunks. Must not know: frames.
+Lives here: the reading of one chunk by its kind, and the joining of chunks. Must not know: frames.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .categories import check_codes, describe_categories, index_type, read_codes, unite
+from .categories import check_codes, describe_categories, index_type, read_codes, unite, without_missing
 from .chunk import Chunk, describe
 from .context import Context
 from .interchange import DtypeKind
-from .numbers import check_times_of_day, number_type, read_bools, read_numbers, read_times, time_type
+from .memory import offers
+from .numbers import check_times, number_type, read_bools, read_numbers, read_times, time_type
+from .result import ColumnArrays
 from .text import STRING_TYPE, read_strings
-from .validity import Present, from_mask, from_values
-
-
-class ColumnArrays(NamedTuple):
-    """What a column was read into; see `buflend.minimal.column_to_ndarray`.
-
-    Attributes
-    ----------
-    values : ndarray of n items
-        The values, or the codes where there are categories. What stands in a missing slot means nothing.
-    valid : ndarray of n bool, or None
-        True where a value is present; None where nothing is missing.
-    categories : ndarray, or None
-        What the codes mean.
-    ordered : bool, or None
-        Whether the categories are ordered; None where there are none.
-    timezone : str, or None
-        The zone whose local times the values stand for; the values themselves are UTC.
-    """
-
-    values: NDArray[Any]
-    valid: Present = None
-    categories: NDArray[Any] | None = None
-    ordered: bool | None = None
-    timezone: str | None = None
+from .validity import from_mask, from_values
 
 
 def read_column(column: Any, *, allow_copy: bool = True, whose: str = "column") -> ColumnArrays:
     """Read a foreign column, its chunks joined; see `buflend.minimal.column_to_ndarray`."""
+    if not offers(column, "get_buffers", "describe_null", "dtype"):
+        raise TypeError(
+            f"cannot read a {type(column).__module__}.{type(column).__qualname__} as a column: looked for get_buffers, "
+            "describe_null and dtype; a column of a frame is df.__dataframe__().get_column_by_name(name)"
+        )
     context = Context(whose, allow_copy)
     return join(read_pieces(column, context), context)
 
@@ -66,13 +49,12 @@ def read_pieces(column: Any, context: Context) -> list[ColumnArrays]:
 
 def _read(column: Any, context: Context) -> ColumnArrays:
     chunk = describe(column, context)
-    try:
-        read = _READERS[chunk.dtype.kind]
-    except KeyError:
-        raise context.broken(
-            "dtype[0]", chunk.dtype.kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}"
-        ) from None
-    return read(chunk)
+    kind = chunk.dtype.kind
+    if kind not in _READERS:
+        raise context.broken("dtype[0]", kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}")
+    if context.in_dictionary and kind == DtypeKind.CATEGORICAL:
+        raise context.broken("dtype[0]", kind, "values: categories of categories are not defined")
+    return _READERS[kind](chunk)
 
 
 def _read_number(chunk: Chunk) -> ColumnArrays:
@@ -99,7 +81,7 @@ def _read_time(chunk: Chunk) -> ColumnArrays:
     values, stored = read_times(chunk)
     if present is None:
         present = from_values(chunk, stored)
-    check_times_of_day(chunk, stored, present)
+    check_times(chunk, stored, present)
     return ColumnArrays(values, present, timezone=zone)
 
 
@@ -113,10 +95,9 @@ def _read_string(chunk: Chunk) -> ColumnArrays:
 
 def _read_category(chunk: Chunk) -> ColumnArrays:
     column, ordered = describe_categories(chunk)
-    inner = chunk.context.within("categories")
-    if (kind := describe_kind(column, inner)) == DtypeKind.CATEGORICAL:
-        raise inner.broken("dtype[0]", kind, "values: categories of categories are not defined")
-    categories = join(read_pieces(column, inner), inner)
+    inner = chunk.context.within("categories")._replace(in_dictionary=True)
+    read = join(read_pieces(column, inner), inner)
+    categories = read.values
     if not chunk.size:
         codes, present = np.empty(0, index_type(chunk, *chunk.dtype[:3])), None
     else:
@@ -124,17 +105,10 @@ def _read_category(chunk: Chunk) -> ColumnArrays:
         codes = read_codes(chunk)
         if present is None:
             present = from_values(chunk, codes)
-        present = check_codes(chunk, codes, present, len(categories.values), categories.valid)
-    return ColumnArrays(codes, present, categories.values, ordered, categories.timezone)
-
-
-def describe_kind(column: Any, context: Context) -> int:
-    """Return the kind of a column, before anything else of it is read."""
-    dtype = context.get(column, "dtype")
-    try:
-        return context.integer(dtype[0], "dtype[0]")
-    except (TypeError, IndexError, KeyError):
-        raise context.broken("dtype", dtype, "a tuple (kind, bits, format string, endianness)") from None
+        present = check_codes(chunk, codes, present, len(categories), read.valid)
+    if read.valid is not None and chunk.context.allow_copy:
+        codes, categories = without_missing(codes, present, categories, read.valid)
+    return ColumnArrays(codes, present, categories, ordered, read.timezone)
 
 
 _READERS: dict[int, Callable[[Chunk], ColumnArrays]] = {
@@ -174,6 +148,8 @@ def join(pieces: list[ColumnArrays], context: Context) -> ColumnArrays:
         dictionaries = [piece.categories for piece in filled if piece.categories is not None]
         categories, maps = unite(dictionaries, context, ordered=bool(first.ordered))
         codes = [_recode(piece, new) for piece, new in zip(filled, maps, strict=True)]
+    elif categories is not None and len({array.dtype for array in codes}) > 1:
+        codes = [array.astype(np.int64) for array in codes]  # together, some types of integer would become floats
     valid = None
     if any(piece.valid is not None for piece in filled):
         valid = np.concatenate([np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in filled])

@@ -4,11 +4,10 @@ Lives here: how a foreign object is asked, and how its failure to answer becomes
 what the answers mean.
 """
 
-from operator import index
 from typing import Any, NamedTuple
 
-from .errors import BuflendError, CopyRequiredError, ProducerError
-from .memory import failed
+from .errors import EXITS, BuflendError, CopyRequiredError, ProducerError
+from .memory import failed, foreign_integer
 
 
 class Context(NamedTuple):
@@ -16,10 +15,11 @@ class Context(NamedTuple):
 
     whose: str
     allow_copy: bool
+    in_dictionary: bool = False
 
     def within(self, label: str) -> "Context":
         """Return the context of a part."""
-        return Context(f"{self.whose}, {label}", self.allow_copy)
+        return self._replace(whose=f"{self.whose}, {label}")
 
     def get(self, foreign: Any, name: str) -> Any:
         """Return an attribute of a foreign object."""
@@ -42,12 +42,43 @@ class Context(NamedTuple):
         except BaseException as error:
             raise self._refusal(f"{name}()", error) from error
 
+    def item(self, foreign: Any, key: Any, field: str, default: Any = ...) -> Any:
+        """Return an item of a foreign mapping; the default, if there is one, where it has no such key."""
+        try:
+            return foreign[key]
+        except BaseException as error:
+            if default is not ... and isinstance(error, KeyError):
+                return default
+            raise self._refusal(f"{field}[{key!r}]", error) from error
+
+    def parts(self, foreign: Any, count: int, field: str, expected: str) -> list[Any]:
+        """Return the items of a foreign sequence that must have `count` of them."""
+        try:
+            found = list(foreign)
+        except EXITS:
+            raise
+        except BaseException:  # noqa: BLE001 - a foreign __iter__ may raise anything
+            found = []
+        if len(found) != count:
+            raise self.broken(field, foreign, expected)
+        return found
+
     def integer(self, value: Any, field: str) -> int:
         """Return a number that a foreign object gave as an integer of any library."""
+        return foreign_integer(value, f"{self.whose}: {field}")
+
+    def truth(self, value: Any, field: str) -> bool:
+        """Return what a foreign object means by a value that is to be true or false."""
         try:
-            return index(value)
-        except Exception:  # noqa: BLE001 - a foreign __index__ may raise anything
-            raise self.broken(field, value, "an integer") from None
+            return bool(value)
+        except BaseException as error:
+            raise self._refusal(field, error) from error
+
+    def text(self, value: Any, field: str, expected: str) -> str:
+        """Return a string that a foreign object gave as a plain one: a subclass may compare as it likes."""
+        if not isinstance(value, str):
+            raise self.broken(field, value, expected)
+        return str.__getitem__(value, slice(None))
 
     def broken(self, field: str, got: object, expected: str, hint: str = "") -> ProducerError:
         """Return the error for an answer that cannot be true."""
@@ -56,12 +87,15 @@ class Context(NamedTuple):
     def copy(self, what: str) -> None:
         """Raise unless a copy is allowed; `what` completes the sentence "column 'a': ..."."""
         if not self.allow_copy:
-            raise CopyRequiredError(f"{self.whose}: {what}, which needs a copy; pass allow_copy=True to have it made")
+            raise CopyRequiredError(f"{self.whose}: {what}: this needs a copy, which allow_copy=True permits")
 
     def _refusal(self, field: str, error: BaseException) -> BuflendError:
         if isinstance(error, BuflendError):
             return error
-        if not self.allow_copy and isinstance(error, RuntimeError):
+        if not self.allow_copy and isinstance(error, RuntimeError) and not isinstance(error, _OTHER):
             # The protocol's word for "not without a copy" (`allow_copy`, section "DataFrame.__dataframe__").
             return CopyRequiredError(f"{self.whose}: {field}: the producer refused with allow_copy=False: {error}")
         return failed(self.whose, field, error)
+
+
+_OTHER = (NotImplementedError, RecursionError)  # RuntimeErrors that no permission to copy would help

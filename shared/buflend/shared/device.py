@@ -9,7 +9,7 @@ cost more to import than the rest of `buflend.minimal`.
 
 from operator import index
 
-from .errors import DeviceError, ProducerError
+from .errors import EXITS, DeviceError, ProducerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ def _named(number: int) -> "DeviceType | int":
 
 
 CPU = Device(1, 0)
-_CPU_SPELLINGS = {(1, None): CPU, (1, 0): CPU, (1, -1): CPU}
 
 
 def to_device(given: object, whose: str = "device") -> Device:
@@ -126,22 +125,20 @@ def to_device(given: object, whose: str = "device") -> Device:
     """
     if given is CPU:
         return CPU
-    try:
-        device = _CPU_SPELLINGS.get(given)  # type: ignore[call-overload]
-    except TypeError:  # unhashable: a list, say
-        device = None
-    if device is not None:
-        return device  # type: ignore[no-any-return]
     pair: Any = given
     try:
         first, second = pair
         kind: int = index(first)
         ordinal: int = UNKNOWN_ID if second is None else index(second)
-    except (TypeError, ValueError):
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - foreign numbers may raise anything
         raise ProducerError(whose, got=given, expected="a pair (device type, device id) of integers") from None
+    if kind == 1:
+        return CPU
     if not 0 < kind < 2**31 or not -1 <= ordinal < 2**31:
         raise ProducerError(whose, got=given, expected="a positive device type and an id of 0 or more")
-    return CPU if kind == CPU[0] else Device(kind, ordinal)
+    return Device(kind, ordinal)
 
 
 def device_name(device: Device) -> str:

@@ -50,11 +50,15 @@ class ProducerError(BuflendError, ValueError):
     def __str__(self) -> str:
         """Say which field, what was got, what was expected, who is at fault and what to do."""
         end = f"; {self.hint}" if self.hint else ""
+        if isinstance(self.got, Raised):
+            return f"{self.field}: the producer raised {self.got} where {self.expected} was expected{end}"
         return f"{self.field}: got {_shown(self.got)}, expected {self.expected} (the producer is at fault{end})"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with the keyword arguments; what was got becomes its text, since it may be anything."""
-        return _again, (type(self), self.field, _shown(self.got), self.expected, self.hint)
+        got = self.got if isinstance(self.got, Raised) else _Verbatim(_shown(self.got))
+        notes = {"__notes__": self.__notes__} if hasattr(self, "__notes__") else None
+        return _again, (type(self), self.field, got, self.expected, self.hint), notes
 
 
 class DeviceError(BuflendError, BufferError):
@@ -71,20 +75,39 @@ class _Verbatim(str):
     __slots__ = ()
 
 
+class Raised(str):
+    """The text of an exception that a producer raised where it should have answered."""
+
+    __slots__ = ()
+
+
+# What a person or the exit raises, and what is therefore nobody's fault. Everything else that a foreign object raises
+# is caught, beyond `Exception` too: panics of libraries written in Rust derive from `BaseException`.
+EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def raised(error: BaseException) -> Raised:
+    """Return what stands for `got` where the producer raised instead of answering."""
+    try:
+        text = str(error)
+    except EXITS:
+        raise
+    except BaseException as again:  # noqa: BLE001 - a foreign __str__ may raise anything
+        text = f"(its text raised {type(again).__name__})"
+    return Raised(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
 def _shown(got: object) -> str:
     if isinstance(got, _Verbatim):
         return got
     try:
         text = repr(got)
-    except Exception as error:  # noqa: BLE001 - a producer's repr may raise anything, the message must still be made
+    except EXITS:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a foreign repr may raise anything, the message must still be made
         text = f"an object of type {type(got).__name__} whose repr raised {type(error).__name__}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _again(cls: type[ProducerError], field: str, got: str, expected: str, hint: str) -> ProducerError:
-    return cls(field, got=_Verbatim(got), expected=expected, hint=hint)
-
-
-def raised(error: BaseException) -> str:
-    """Return what stands for `got` where the producer raised instead of answering."""
-    return _Verbatim(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+def _again(cls: type[ProducerError], field: str, got: object, expected: str, hint: str) -> ProducerError:
+    return cls(field, got=got, expected=expected, hint=hint)

@@ -5,9 +5,11 @@ Lives here: names, chunks and lengths of a frame of the interchange protocol. Mu
 
 from typing import Any
 
-from .column import ColumnArrays, join, read_pieces
+from .column import join, read_pieces
 from .context import Context
+from .errors import BuflendError
 from .memory import offers
+from .result import ColumnArrays
 
 
 def read_frame(df: Any, *, allow_copy: bool = True) -> dict[str, ColumnArrays]:
@@ -27,7 +29,7 @@ def read_frame(df: Any, *, allow_copy: bool = True) -> dict[str, ColumnArrays]:
         length = None
         for name in names:
             inner = Context(f"column {name!r}" + (f", chunk {i}" if len(chunks) > 1 else ""), allow_copy)
-            found = read_pieces(inner.call(chunk, "get_column_by_name", name), inner)
+            found = _read(chunk, name, inner)
             size = sum(len(piece.values) for piece in found)
             if length is not None and size != length:
                 raise inner.broken("size()", size, f"{length}, as many elements as the columns before it have")
@@ -37,11 +39,22 @@ def read_frame(df: Any, *, allow_copy: bool = True) -> dict[str, ColumnArrays]:
     return {name: join(found, Context(f"column {name!r}", allow_copy)) for name, found in pieces.items()}
 
 
+def _read(chunk: Any, name: str, context: Context) -> list[ColumnArrays]:
+    try:
+        return read_pieces(context.call(chunk, "get_column_by_name", name), context)
+    except BuflendError as error:
+        error.add_note(
+            f"To read the frame without column {name!r}: select the others before, or pass "
+            "df.__dataframe__().select_columns_by_name([...])"
+        )
+        raise
+
+
 def _names(frame: Any, context: Context) -> list[str]:
-    names = context.items(frame, "column_names")
-    for name in names:
-        if not isinstance(name, str):
-            raise context.broken("column_names()", name, "names that are strings", "rename the column")
+    names = [
+        context.text(name, "column_names()", "names that are strings; rename the column")
+        for name in context.items(frame, "column_names")
+    ]
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise context.broken("column_names()", twice, "names that are unique", "rename the columns")

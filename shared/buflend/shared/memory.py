@@ -8,10 +8,11 @@ The one rule: a view references the anchor, the anchor references the owner. Not
 
 import ctypes
 import sys
+from _weakref import CallableProxyType, ProxyType
 from operator import index
 
 from .device import CPU, Device, require_host, to_device
-from .errors import ProducerError, raised
+from .errors import EXITS, ProducerError, raised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ADDRESSES = 1 << 8 * ctypes.sizeof(ctypes.c_void_p)
 _PLAIN = _ADDRESSES // 4  # a pointer and a size below it need no closer look
+_MOST_BYTES = sys.maxsize // 2 + 1  # of one block
 
 
 class _Static:
@@ -79,19 +81,21 @@ class Memory:
         readonly: bool = False,
     ) -> None:
         if type(ptr) is not int or type(bufsize) is not int:
-            ptr, bufsize = index(ptr), index(bufsize)
+            ptr, bufsize = _integer_argument(ptr, "ptr"), _integer_argument(bufsize, "bufsize")
         if owner is None:
             raise TypeError(
                 "owner: got None, expected the object that keeps the memory alive; "
-                "memory that is never freed is marked with owner=STATIC"
+                "memory that is never freed is marked with owner=STATIC of the shared package"
             )
         if not (0 < ptr < _PLAIN and 0 <= bufsize < _PLAIN) and (fault := _range_fault(ptr, bufsize)):
             raise ValueError(fault)
         self._ptr = ptr
         self._bufsize = bufsize
         self._owner = owner
-        self._device = device if type(device) is Device else _device_argument(device)
+        self._device = device if device is CPU else _device_argument(device)
         self._readonly = bool(readonly)
+
+    __init__.__qualname__ = "Buffer.__init__"  # the class whose constructor a caller sees
 
     @property
     def ptr(self) -> int:
@@ -136,7 +140,14 @@ class Memory:
         )
 
 
-def borrow(cls: "type[Lent]", foreign: object, whose: str = "buffer", device: Device | None = None) -> "Lent":
+def borrow(
+    cls: "type[Lent]",
+    foreign: object,
+    whose: str = "buffer",
+    device: Device | None = None,
+    *,
+    writable: bool = True,
+) -> "Lent":
     """Return the memory that a foreign buffer describes by `__dlpack_device__`, `bufsize` and `ptr`.
 
     Parameters
@@ -149,16 +160,14 @@ def borrow(cls: "type[Lent]", foreign: object, whose: str = "buffer", device: De
         What to call the buffer in errors.
     device : Device, optional
         What `device_of(foreign)` returned, where it was asked already.
+    writable : bool, default True
+        Whether `readonly = False` of the foreign buffer is listened to. The interchange protocol has no such attribute,
+        and what does not permit writing is not written to.
 
     Raises
     ------
     ProducerError
         When one of the three is missing, raises, or cannot be true.
-
-    Notes
-    -----
-    Read-only, unless the foreign buffer says `readonly = False`: the interchange protocol has no such attribute,
-    and what does not permit writing is not written to.
     """
     if device is None:
         device = device_of(foreign, whose)
@@ -166,10 +175,12 @@ def borrow(cls: "type[Lent]", foreign: object, whose: str = "buffer", device: De
     ptr = _integer(foreign, "ptr", whose)
     if fault := _range_fault(ptr, bufsize):
         raise ProducerError(f"{whose}: ptr and bufsize", got=(ptr, bufsize), expected=f"a block of memory, but {fault}")
-    try:
-        readonly = getattr(foreign, "readonly", True) is not False
-    except BaseException as error:
-        raise failed(whose, "readonly", error) from error
+    readonly = True
+    if writable:
+        try:
+            readonly = getattr(foreign, "readonly", True) is not False
+        except BaseException as error:
+            raise failed(whose, "readonly", error) from error
     return cls(ptr, bufsize, owner=foreign, device=device, readonly=readonly)
 
 
@@ -182,15 +193,20 @@ def offers(obj: object, *names: str) -> bool:
     """Tell whether an object has all of these attributes.
 
     Looks at the type first: a property may raise anything, and one that raises is there all the same. A class offers
-    nothing, its instances do.
+    nothing, its instances do. Nor does a weak proxy: it would be the owner, and keeps nothing alive.
     """
     kind = type(obj)
-    if issubclass(kind, type):
+    if issubclass(kind, type) or kind in _PROXIES:
         return False
     try:
         return all(hasattr(kind, name) or hasattr(obj, name) for name in names)
-    except Exception:  # noqa: BLE001 - an object whose attributes cannot even be looked up offers nothing
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - an object whose attributes cannot even be looked up offers nothing
         return False
+
+
+_PROXIES = (ProxyType, CallableProxyType)
 
 
 def device_of(foreign: object, whose: str) -> Device:
@@ -202,6 +218,13 @@ def device_of(foreign: object, whose: str) -> Device:
     return to_device(where, f"{whose}: __dlpack_device__()")
 
 
+def _integer_argument(value: object, name: str) -> int:
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: got {value!r}, expected an integer") from None
+
+
 def _device_argument(device: object) -> Device:
     try:
         return to_device(device)
@@ -211,21 +234,20 @@ def _device_argument(device: object) -> Device:
 
 def _range_fault(ptr: int, bufsize: int) -> str:
     """Return what is wrong with the pair of numbers, or nothing."""
-    if bufsize < 0 or bufsize > sys.maxsize:
-        return f"bufsize is {bufsize}; expected 0 to {sys.maxsize} bytes"
-    if not 0 <= ptr < _ADDRESSES or ptr + bufsize > _ADDRESSES:
-        return f"{bufsize} bytes at address {ptr:#x} lie outside of the address space"
+    if not 0 <= ptr < _ADDRESSES:
+        return "ptr is no address of this machine"
+    if not 0 <= bufsize <= _MOST_BYTES:
+        return f"bufsize is not from 0 to {_MOST_BYTES} bytes"
+    if ptr + bufsize > _ADDRESSES:
+        return f"{bufsize} bytes from address {ptr:#x} on end behind the last address"
     if not ptr and bufsize:
         return f"ptr is 0 (NULL) while bufsize is {bufsize} bytes; a null pointer is legal for 0 bytes only"
     return ""
 
 
 def failed(whose: str, field: str, error: BaseException) -> ProducerError:
-    """Return the error for a producer that raised instead of answering; what a person or the exit raises goes on.
-
-    Catches more than `Exception` does: panics of libraries written in Rust derive from `BaseException`.
-    """
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+    """Return the error for a producer that raised instead of answering; what a person or the exit raises goes on."""
+    if isinstance(error, EXITS):
         raise error
     return ProducerError(f"{whose}: {field}", got=raised(error), expected="an answer")
 
@@ -236,20 +258,35 @@ def _integer(foreign: object, name: str, whose: str) -> int:
         value = getattr(foreign, name)
     except BaseException as error:
         raise failed(whose, name, error) from error
+    return foreign_integer(value, f"{whose}: {name}")
+
+
+def foreign_integer(value: object, field: str) -> int:
+    """Return a number that a foreign object gave as an integer; it is one of at most 64 bits."""
     try:
-        return index(value)
-    except Exception:  # noqa: BLE001 - a foreign __index__ may raise anything
-        raise ProducerError(f"{whose}: {name}", got=value, expected="an integer") from None
+        number = index(value)  # type: ignore[arg-type]
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - a foreign __index__ may raise anything
+        raise ProducerError(field, got=value, expected="an integer") from None
+    if not -(2**63) <= number < 2**64:
+        raise ProducerError(field, got=f"an integer of {number.bit_length()} bits", expected="one of 64 bits at most")
+    return number
 
 
-class Anchor(ctypes.c_ubyte * (sys.maxsize // 2 + 1)):  # type: ignore[misc]
+class Anchor(ctypes.c_ubyte * _MOST_BYTES):  # type: ignore[misc]
     """Where a view meets foreign memory: an address, and the owner in a slot.
 
     One ctypes type serves every size, since a type per size costs microseconds and memory. Its length is therefore a
-    lie: no anchor leaves this file but under a memoryview that was cut to size.
+    lie, and it can be written: what is handed out is a view that was cut to size.
     """
 
     __slots__ = ("owner",)
+
+    def _refuse(self, *_: object) -> "NoReturn":
+        raise TypeError("an anchor is not the memory: its length is a lie; use the view that was made over it")
+
+    __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
 
 
 _at = Anchor.from_address
@@ -259,7 +296,7 @@ def exact_view(memory: Memory) -> memoryview:
     """Return the bytes of host memory as a view that holds the owner and is read-only where the memory is.
 
     Neither reads nor copies. The caller has looked at the device. Format is ctypes' `<B`, which array libraries read
-    and Python cannot index.
+    and Python cannot index. The view's `obj` is the anchor, so only arrays are made of it, whose `base` it becomes.
     """
     anchor = _at(memory._ptr)
     anchor.owner = memory._owner
@@ -268,6 +305,12 @@ def exact_view(memory: Memory) -> memoryview:
 
 
 def to_memoryview(memory: Memory) -> memoryview:
-    """Return the bytes of host memory as a view of unsigned bytes (format `B`) that holds the owner."""
+    """Return the bytes of host memory as a view of unsigned bytes (format `B`) that holds the owner.
+
+    Its `obj` is a view with the same bounds and the same access, not the anchor: a PickleBuffer passes on the export of
+    what it wraps, so that a memoryview of it is a view of the inner view.
+    """
+    from _pickle import PickleBuffer  # the C module alone: `pickle` imports much
+
     require_host(memory._device, "the memory")
-    return exact_view(memory).cast("B")
+    return memoryview(PickleBuffer(exact_view(memory).cast("B")))

@@ -76,6 +76,7 @@ def _offsets(chunk: Chunk) -> NDArray[Any]:
 def _decode(characters: NDArray[np.uint8], lengths: NDArray[np.int64], chunk: Chunk) -> NDArray[Any]:
     """Return strings that follow one another, of `lengths` bytes each."""
     raw = characters.tobytes()
+    characters = np.frombuffer(raw, np.uint8)  # what was decoded and what is cut are the same, whoever writes meanwhile
     if raw.isascii():
         return _cut(raw.decode("ascii"), characters, lengths)
     # Every byte that does not continue a character starts one.

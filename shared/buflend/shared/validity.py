@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .arrays import to_ndarray
 from .chunk import Chunk
+from .errors import EXITS
 from .interchange import MASKS, NAT, DtypeKind, NullKind
 
 Present = NDArray[np.bool_] | None
@@ -62,7 +63,7 @@ def from_mask(chunk: Chunk) -> Present:
     if not count:
         return None
     if derived:
-        context.copy(f"{count} elements are missing by a {_mask_name(chunk)} that cannot be viewed as booleans")
+        context.copy(f"what is missing stands in a {_mask_name(chunk)} that cannot be viewed as booleans")
     return present
 
 
@@ -121,31 +122,50 @@ def from_values(chunk: Chunk, stored: NDArray[Any]) -> Present:
         return None
     if present is None or present.all():
         return None
-    chunk.context.copy("elements are missing by their value, and the mask that says so is new memory")
+    chunk.context.copy("what is missing is told by the values, and the mask that says so is new memory")
     return present
 
 
 def _unequal(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
-    """Return where the stored values differ from the sentinel; None where no value of their type can equal it."""
-    context, field = chunk.context, "describe_null[1]"
-    present: NDArray[np.bool_]
-    if stored.dtype.kind in "iu":
-        number = context.integer(sentinel, field)
-        bounds = np.iinfo(stored.dtype)
-        if not bounds.min <= number <= bounds.max:
-            return None
-        # Compared as the stored type: through float64 large integers would be taken for their neighbours.
-        present = stored != stored.dtype.type(number)
-    elif stored.dtype.kind == "f":
+    """Return where the stored values differ from the sentinel; None where no value of their type can equal it.
+
+    Compared as the stored type, and never through another: a sentinel that it cannot hold marks nothing.
+    """
+    kind = stored.dtype.kind
+    if kind not in "iufb":
+        return _unequal_text(chunk, stored, sentinel)
+    if kind == "f":
+        wanted = _as_float(chunk, sentinel)
+        with np.errstate(over="ignore"):
+            held = stored.dtype.type(wanted)
+        if np.isnan(held):
+            return ~np.isnan(stored)  # type: ignore[no-any-return]
+        # As Python's numbers, whose comparison is exact: NumPy would round the other one to the stored type.
+        exact = float(held) == wanted and (not isinstance(sentinel, int) or wanted == sentinel)
+        return stored != held if exact else None
+    number = chunk.context.integer(sentinel, "describe_null[1]")
+    if kind == "b":
+        return stored != bool(number) if number in (0, 1) else None
+    bounds = np.iinfo(stored.dtype)
+    return stored != stored.dtype.type(number) if bounds.min <= number <= bounds.max else None
+
+
+def _as_float(chunk: Chunk, sentinel: Any) -> float:
+    if not isinstance(sentinel, str | bytes):
         try:
-            real = float(sentinel)
-        except (TypeError, ValueError, OverflowError):
-            raise context.broken(field, sentinel, "a number, the sentinel of a float column") from None
-        present = ~np.isnan(stored) if np.isnan(real) else stored != real
-    elif stored.dtype.kind == "b":
-        present = stored != bool(context.integer(sentinel, field))
-    elif isinstance(sentinel, str):
-        present = np.asarray(stored != sentinel, dtype=np.bool_)
-    else:
-        raise context.broken(field, sentinel, "text, the sentinel of a string column")
-    return present
+            return float(sentinel)
+        except EXITS:
+            raise
+        except BaseException:  # noqa: BLE001, S110 - a foreign __float__ may raise anything
+            pass
+    raise chunk.context.broken("describe_null[1]", sentinel, "a number, the sentinel of a float column")
+
+
+def _unequal_text(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
+    text = chunk.context.text(sentinel, "describe_null[1]", "text, the sentinel of a string column")
+    try:
+        # An array of strings, since NumPy makes a fixed-width string of a plain one and drops a NUL at its end.
+        wanted = np.array([text], dtype=stored.dtype)
+    except (TypeError, ValueError):
+        return None  # lone surrogates, which no string of the column can hold
+    return np.asarray(stored != wanted, dtype=np.bool_)
