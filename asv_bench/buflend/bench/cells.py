@@ -9,9 +9,12 @@ into this form becomes kind `other` and is said so, not guessed.
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NANOSECONDS = {
     "D": 86_400_000_000_000,
@@ -78,11 +81,12 @@ def cells_of(table: Any) -> dict[str, Cells]:
     """Return the columns of a pandas, pyarrow or polars table, or of a dictionary of our column arrays, by name."""
     library = type(table).__module__.partition(".")[0]
     if library == "pyarrow":
-        return {name: _arrow(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+        named = zip(table.column_names, table.columns, strict=True)
+        return {name: _attempted(_arrow, column, str(column.type)) for name, column in named}
     if library == "pandas":
-        return {str(name): _pandas(column) for name, column in table.items()}
+        return {str(name): _attempted(_pandas, column, str(column.dtype)) for name, column in table.items()}
     if library == "polars":
-        return {column.name: _polars(column) for column in table.get_columns()}
+        return {column.name: _attempted(_polars, column, str(column.dtype)) for column in table.get_columns()}
     if isinstance(table, dict):
         return {name: _ours(column) for name, column in table.items()}
     raise TypeError(
@@ -118,6 +122,16 @@ def difference(expected: Cells, got: Cells, *, nan_is_missing: bool = False) -> 
         return None
     row = int(np.argmax(unlike))
     return Difference(row, _show(expected, row, absent), _show(got, row, gone), rows)
+
+
+def _attempted(make: Callable[[Any], Cells], column: Any, name: str) -> Cells:
+    """Return the cells of a column; of a type whose values its own library cannot give, `other`."""
+    try:
+        return make(column)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - polars' panics are no Exception
+        return _other(len(column), name)
 
 
 def _show(cells: Cells, row: int, missing: np.ndarray[Any, Any]) -> str:
@@ -230,12 +244,8 @@ def _arrow(column: Any) -> Cells:
 
     kinds = pa.types
     name = str(column.type)
-    if kinds.is_dictionary(column.type):
-        column = column.unify_dictionaries() if column.num_chunks > 1 else column
-        whole = _whole(column)
-        missing = whole.is_null().to_numpy(zero_copy_only=False)
-        codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        return _taken(_arrow(pa.chunked_array([whole.dictionary])), codes, missing, name)
+    if (plain := _unpacked(column)) is not None:
+        return _arrow(plain)._replace(type=name)
     whole = _whole(column)
     missing = whole.is_null().to_numpy(zero_copy_only=False)
     if kinds.is_boolean(whole.type) or kinds.is_integer(whole.type) or kinds.is_floating(whole.type):
@@ -254,9 +264,22 @@ def _arrow(column: Any) -> Cells:
             return Cells("time", counts, missing, name, "D" if width == pa.int32() else "ms")
         kind = "time" if kinds.is_timestamp(whole.type) else "span"
         return Cells(kind, counts, missing, name, whole.type.unit, getattr(whole.type, "tz", None) or "")
-    if kinds.is_string(whole.type) or kinds.is_large_string(whole.type) or name == "string_view":
+    if kinds.is_string(whole.type) or kinds.is_large_string(whole.type):
         return Cells("text", _text(whole.fill_null("").to_numpy(zero_copy_only=False)), missing, name)
     return _other(len(whole), name)
+
+
+def _unpacked(column: Any) -> Any:
+    """Return the values behind dictionaries, run ends and views; None where a column has none of these."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):  # by chunk: dictionaries that hold a null cannot be unified
+        return pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], column.type.value_type)
+    if pa.types.is_run_end_encoded(column.type):
+        from pyarrow import compute
+
+        return pa.chunked_array(map(compute.run_end_decode, column.chunks), column.type.value_type)
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else None
 
 
 def _whole(column: Any) -> Any:

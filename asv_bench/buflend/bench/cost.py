@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import exchanges, processes, readers, timing
-from .exchanges import SIZES, Group, sentence
+from .exchanges import SIZES, Group
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

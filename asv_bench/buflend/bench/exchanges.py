@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import lifetime, peers, readers, tables, values
 from .dtypes import dtype
 from .producer import Buf, Col, Frame
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -201,8 +202,3 @@ def growing(consumers: list[str]) -> Iterator[Group]:
         frame = Frame({"a": Col(Buf(np.arange(size, dtype=np.int64)), dtype("int64"), size)})
         alternatives = {name: _read_column(name, frame) for name in consumers}
         yield Group(f"{size:,} integers", alternatives, size, "from our own producer")
-
-
-def sentence(error: BaseException) -> str:
-    """Return an exception in a line."""
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"

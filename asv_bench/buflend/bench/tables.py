@@ -13,6 +13,7 @@ objects; everything else is what pyarrow's own `to_pandas` gives.
 from __future__ import annotations
 
 import importlib.util
+import stat
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -125,12 +126,12 @@ def load(file: str | None = None) -> Source:
     path = Path(file)
     what = _what(path)
     try:
-        table = _read(library, path, what)
-    except Exception as error:
-        raise TableError(
-            f"{path}: {library} cannot read it as {what}: {type(error).__name__}: {_first_line(error)}"
-        ) from error
-    return Source(path.name, library, _checked(table, path), path, f"as {library} reads it")
+        table = _checked(_read(library, path, what), path)
+    except (TableError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise TableError(f"{path}: {library} cannot read it as {what}: {sentence(error)}") from error
+    return Source(path.name, library, table, path, f"as {library} reads it")
 
 
 def describe(source: Source) -> dict[str, Any]:
@@ -161,8 +162,14 @@ def producers(source: Source) -> dict[str, Producer]:
 
 
 def one_chunk(table: Any) -> Any:
-    """Return a pyarrow table with the chunks of each column joined, and dictionaries made one."""
-    return table.unify_dictionaries().combine_chunks()
+    """Return a pyarrow table with the chunks of each column joined, and dictionaries made one, where that can be."""
+    for place, name in enumerate(table.column_names):
+        try:
+            joined = table.select([name]).unify_dictionaries().combine_chunks()
+        except Exception:  # noqa: BLE001, S112 - pyarrow cannot join every type
+            continue
+        table = table.set_column(place, name, joined.column(0))
+    return table
 
 
 def producer(name: str, source: Source) -> Producer:
@@ -176,8 +183,10 @@ def producer(name: str, source: Source) -> Producer:
         if source.name == "flights" and source.file == _flights():
             return Producer(name, _read_flights(name, source.file), "", {}, f"{name} read the file itself")
         return Producer(name, _read(name, source.file, _what(source.file)), "", {}, f"{name} read the file itself")
-    except Exception as error:  # noqa: BLE001
-        return Producer(name, None, f"no frame of this table: {type(error).__name__}: {_first_line(error)}", {}, "")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
+        return Producer(name, None, f"no frame of this table: {sentence(error)}", {}, "")
 
 
 NOTES = {
@@ -188,16 +197,24 @@ NOTES = {
 
 def _columns_of(table: Any, convert: Callable[[Any], Any]) -> tuple[Any, dict[str, str]]:
     """Convert a whole table; where that fails, what can be converted, and the reasons for the rest."""
-    try:
+    if (reason := _refusal(convert, table)) is None:
         return convert(table), {}
-    except Exception:  # noqa: BLE001
-        left_out = {}
-        for name in table.column_names:
-            try:
-                convert(table.select([name]))
-            except Exception as error:  # noqa: BLE001
-                left_out[name] = f"{type(error).__name__}: {_first_line(error)}"
-        return convert(table.drop_columns(list(left_out))), left_out
+    reasons = {name: _refusal(convert, table.select([name])) for name in table.column_names}
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    if not left_out:  # each alone can be converted, all of them cannot
+        raise TableError(reason)
+    return convert(table.drop_columns(list(left_out))), left_out
+
+
+def _refusal(convert: Callable[[Any], Any], table: Any) -> str | None:
+    """Return why a table cannot be converted, or None."""
+    try:
+        convert(table)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
+        return sentence(error)
+    return None
 
 
 def _to_pandas(table: Any) -> Any:
@@ -271,10 +288,13 @@ def _read_flights(library: str, path: Path) -> Any:
 def _what(path: Path) -> str:
     """Tell what a file holds by its first bytes, else by its name."""
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):  # to open a pipe would wait for whoever writes into it
+            raise TableError(f"{path}: this is {_kind(mode)}, expected a file")
         with path.open("rb") as stream:
             head = stream.read(8)
-    except OSError as error:
-        raise TableError(f"{path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise TableError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if not head:
         raise TableError(f"{path}: the file is empty")
     for signature, what in SIGNATURES.items():
@@ -285,6 +305,11 @@ def _what(path: Path) -> str:
     raise TableError(
         f"{path}: neither Parquet, Arrow, Feather nor CSV (CSV is named {' or '.join('*' + end for end in TEXTS)})"
     )
+
+
+def _kind(mode: int) -> str:
+    names = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return names.get(stat.S_IFMT(mode), "a device")
 
 
 def _read(library: str, path: Path, what: str) -> Any:
@@ -341,5 +366,6 @@ def _checked(table: Any, path: Path) -> Any:
     return table
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
+def sentence(error: BaseException) -> str:
+    """Return an exception in a line."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import processes, readers, tables
+from .dtypes import Kind
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,13 +47,10 @@ def measure(
     dict
         JSON-able; see `pairs` and `producers` in it.
     """
-    try:
-        source = tables.load(file)
-    except tables.TableError as error:
-        return {"part": "values", "available": False, "reason": str(error)}
-    table = tables.describe(source)
-    makers = _producers(source)
-    del source
+    about = _about(file)
+    if about["reason"]:
+        return {"part": "values", "available": False, "reason": about["reason"]}
+    table, makers = about["table"], about["producers"]
     present = {name: found for name, found in readers.availability().items() if name in readers.readers()}
     present |= {name: {"available": True, "reason": "", "version": ""} for name in extra or {}}
     places = readers.readers() | dict(extra or {})
@@ -71,6 +70,26 @@ def measure(
         "pairs": pairs,
         "nobody": {maker: _nobody([pair for pair in pairs if pair["producer"] == maker]) for maker in wanted},
     }
+
+
+def _about(file: str | None) -> dict[str, Any]:
+    """Look at the table and its frames in a process of its own, since some are made by panicking libraries."""
+    about: dict[str, Any] = {"reason": ""}
+    for message in processes.run(f"{__name__}:_describe", {"file": file}):
+        if "end" not in message:
+            about |= message
+        elif message["end"] != "done":
+            about["reason"] = f"the table could not be looked at: {message['end']}: {message['detail']}"
+    return about
+
+
+def _describe(payload: dict[str, Any], tell: Tell) -> None:
+    try:
+        source = tables.load(payload["file"])
+    except tables.TableError as error:
+        tell({"reason": str(error)})
+    else:
+        tell({"table": tables.describe(source), "producers": _producers(source)})
 
 
 def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
@@ -109,11 +128,21 @@ def not_offered(frame: Any) -> dict[str, str]:
     for name in exchange.column_names():
         try:
             for chunk in exchange.get_column_by_name(name).get_chunks():
-                _ = chunk.dtype, chunk.describe_null, chunk.size(), chunk.offset
-                chunk.get_buffers()
+                _touch(chunk)
         except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
-            reasons[name] = _sentence(error)
+            reasons[name] = sentence(error)
     return reasons
+
+
+def _touch(chunk: Any) -> None:
+    """Ask a chunk, and its categories, for everything that a consumer needs."""
+    kind, *_ = chunk.dtype
+    _ = chunk.describe_null, chunk.size(), chunk.offset
+    chunk.get_buffers()
+    if kind == Kind.CATEGORICAL:
+        categories = chunk.describe_categorical["categories"]
+        if categories is not None:
+            _touch(categories)
 
 
 def _nobody(pairs: list[dict[str, Any]]) -> list[str]:
@@ -226,14 +255,14 @@ def _frame(
                 exchange = exchange.select_columns_by_name(offered)
             columns = _judge(read(readers.Exchange(exchange)), truth, offered)
         except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
-            whole, alone = f"refused: {_sentence(error)}", offered
+            whole, alone = f"refused: {sentence(error)}", offered
     for column in alone or ():
         tell({"start": name, "names": alone, "alone": column, "whole": whole})
         try:
             exchange = frame.__dataframe__().select_columns_by_name([column])
             one = _judge(read(readers.Exchange(exchange)), truth, [column])[column]
         except BaseException as error:  # noqa: BLE001
-            one = {"outcome": "refused", "type": "", "detail": _sentence(error)}
+            one = {"outcome": "refused", "type": "", "detail": sentence(error)}
         tell({"producer": name, "column": column, "one": one})
         columns[column] = one
     after = cells_of(frame)
@@ -264,8 +293,3 @@ def _judge(result: Any, truth: Mapping[str, Cells], names: list[str]) -> dict[st
             one |= {"outcome": "differing", "detail": detail, **unlike._asdict()}
         judged[name] = one
     return judged
-
-
-def _sentence(error: BaseException) -> str:
-    first = (str(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first[:300]}"
