@@ -6,7 +6,7 @@ its own file.
 
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ..shared import arrays, memory
+from ..shared import arrays, dlpack_table, memory
 from ..shared.device import HOST_READABLE
 from ..shared.errors import ProducerError
 from ..shared.memory import failed
@@ -21,7 +21,7 @@ from . import (
     pickling,
 )
 from .found import Found, RefusedError
-from .offer import Kept, absent, cuda_value, host_value, on_host
+from .offer import absent, cuda_value, host_value, on_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,11 +64,16 @@ class Buffer(memory.Memory):
     (True, False)
     """
 
-    __slots__ = ("__dict__",)  # of one entry, which the first export makes
+    __slots__ = ("__dlpack__",)
 
-    __dlpack__ = Kept("__dlpack__", dlpack.method)
+    # NumPy's own method, bound to an array over the memory: no Python runs when it is called. Made when it is first
+    # asked for, and at once over an ndarray, where it costs little.
+    __dlpack__: Any
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__dlpack__":
+            self.__dlpack__ = method = dlpack.method(self)
+            return method
         if name in _BY_DEVICE:
             raise absent(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -173,7 +178,7 @@ def _restore(data: object, readonly: bool) -> Buffer:  # noqa: FBT001 - pickle p
     return Buffer(found.ptr, found.bufsize, owner=found.owner, readonly=readonly or found.readonly)
 
 
-# What is asked of an object that is no native buffer, in order: the first that is offered and answers is taken.
+# What is asked of any other object, in order: the first that is offered and answers is taken.
 _LADDER = (
     dlpack.read,
     cuda_array_interface.read,
@@ -216,12 +221,17 @@ def as_buffer(obj: object) -> Buffer:
     Memory of a GPU is ordered before the default stream's work from the moment of this call on, since a buffer carries
     no stream: by DLPack's `stream`, or by waiting for the stream that the CUDA array interface names.
     """
-    found = native.read(obj)
-    if found is not None:
-        return _checked(found, type(obj).__name__)
-    if isinstance(obj, Buffer):
-        return obj
-    if isinstance(obj, memory.Memory):
+    reader = _direct.get(type(obj)) or _find(type(obj))
+    if reader is not None and (found := reader(obj)) is not None:
+        # Its numbers are the library's own: the short way, without the checks.
+        made = _new(Buffer)
+        made._ptr, made._bufsize, made._owner, made._device, made._readonly = found
+        if reader is _read_ndarray:
+            made.__dlpack__ = dlpack.of_bytes(made)
+        return made
+    if issubclass(type(obj), Buffer):
+        return obj  # type: ignore[return-value]
+    if isinstance(obj, memory.Memory) and issubclass(type(obj), memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
     refusal: RefusedError | None = None
     for read in _LADDER:
@@ -239,6 +249,19 @@ def as_buffer(obj: object) -> Buffer:
         "native buffer of NumPy, pyarrow or CuPy, for __dlpack__, __cuda_array_interface__, __array_interface__, the "
         "buffer protocol (PEP 3118), and for ptr + bufsize + __dlpack_device__"
     )
+
+
+# Types whose objects are read without asking them for a protocol: native buffers, and types with DLPack's exchange
+# table. Another type is looked at again each time: its library may be imported later.
+_direct: dict[type, Any] = {}
+_new, _read_ndarray = object.__new__, native.read_ndarray
+
+
+def _find(kind: type) -> Any:
+    reader = native.reader(kind) or dlpack_table.reader(kind)
+    if reader is not None:
+        _direct[kind] = reader
+    return reader
 
 
 def _checked(found: Found, whose: str) -> Buffer:

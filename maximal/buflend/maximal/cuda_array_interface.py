@@ -36,6 +36,8 @@ def read(obj: Any) -> Found | None:
     whose = f"{type(obj).__name__}.{NAME}"
     try:
         found = getattr(obj, NAME)
+    except AttributeError:  # a property that says it is absent for this object: CUDA's of a CPU tensor
+        return None
     except BaseException as error:
         raise failed(type(obj).__name__, NAME, error) from error
     block, nbytes = read_interface(found, whose)

@@ -4,14 +4,13 @@ Lives here: what a buffer exports (unsigned bytes) and how a producer is asked. 
 which are `shared`'s.
 """
 
-from functools import cache
 from sys import modules
 from typing import Any
 
 from ..shared.device import CPU
 from ..shared.dlpack import VERSION, Tensor, is_contiguous
-from ..shared.dlpack_import import borrow_by_table, default_stream, read_capsule
-from ..shared.errors import CopyRequiredError
+from ..shared.dlpack_import import default_stream, read_capsule
+from ..shared.dlpack_table import strided
 from ..shared.memory import Memory, device_of, offers
 from .found import Found, RefusedError
 
@@ -19,44 +18,35 @@ from .found import Found, RefusedError
 def method(memory: Memory) -> Any:
     """Return the `__dlpack__` of a block of memory: one dimension of unsigned bytes."""
     if memory._device is CPU and "numpy" in modules:
-        return _export().bytes_exporter(memory._owner, memory._ptr, memory._bufsize, readonly=memory._readonly)
+        return of_bytes(memory)
     tensor = Tensor(memory.ptr, (memory.bufsize,), (1,), device=memory.device, readonly=memory.readonly)
     try:
-        return _export().exporter(memory.owner, tensor)
+        from ..shared.dlpack_export import exporter
     except ImportError:  # no NumPy
         from ..shared.dlpack_light import exporter
+    return exporter(memory.owner, tensor)
 
-        return exporter(memory.owner, tensor)
 
+def of_bytes(memory: Memory) -> Any:
+    """Return the `__dlpack__` of CPU memory through NumPy. The first call replaces this function by `shared`'s."""
+    from ..shared.dlpack_export import bytes_exporter
 
-@cache
-def _export() -> Any:
-    """Return the module that exports through NumPy, imported when something is exported."""
-    from ..shared import dlpack_export
-
-    return dlpack_export
+    globals()["of_bytes"] = bytes_exporter
+    return bytes_exporter(memory)
 
 
 def read(obj: Any) -> Found | None:
-    """Return what an object exports by DLPack, None where it does not export.
+    """Return what an object exports by a DLPack capsule, None where it does not export.
 
-    By the C exchange table of its type where there is one, and the object is the owner then; else by a capsule, which
-    is the owner, and is kept unused.
+    The capsule is the owner, and is kept unused.
     """
     if not offers(obj, "__dlpack__", "__dlpack_device__"):
         return None
-    found = borrow_by_table(obj)
-    owner = obj
-    if found is None:
-        owner = _ask(obj)
-        found = read_capsule(owner)
-    tensor, nbytes = found
+    capsule = _ask(obj)
+    tensor, nbytes = read_capsule(capsule)
     if not is_contiguous(tensor.shape, tensor.strides):
-        raise CopyRequiredError(
-            f"a buffer is one contiguous range of bytes, but this {type(obj).__name__} is strided (shape "
-            f"{tensor.shape}, strides {tensor.strides} in elements): copy it to contiguous memory first"
-        )
-    return tensor.ptr, nbytes, owner, tensor.device, tensor.readonly
+        raise strided(obj, tensor.shape, tensor.strides)
+    return tensor.ptr, nbytes, capsule, tensor.device, tensor.readonly
 
 
 def _ask(obj: Any) -> Any:

@@ -1,6 +1,6 @@
 """Native buffers: objects of libraries that are already imported.
 
-Lives here: how an ndarray, a pyarrow buffer and a CuPy array are recognised and read, and the enum that names them.
+Lives here: how an ndarray, a tensor, a pyarrow buffer and a CuPy array are recognised and read, and the enum of owners.
 Must not know: exchange protocols. Libraries are looked up in `sys.modules`: of one that was never imported, no object
 exists.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 from ..shared.device import CPU, to_device
 from ..shared.dlpack_import import default_stream
+from ..shared.dlpack_table import lazy_values
 from ..shared.errors import CopyRequiredError, DeviceError
 from ..shared.exporter import writable_address
 from .found import Found
@@ -31,40 +32,42 @@ def _is(obj: object, module: str, name: str) -> bool:
     return kind is not None and isinstance(obj, kind)
 
 
+_TYPES = {Native.NUMPY: ("numpy", "ndarray"), Native.ARROW: ("pyarrow", "Buffer"), Native.CUPY: ("cupy", "ndarray")}
+
+
 def native_of(owner: object) -> Native:
     """Return the library that an owner is a buffer of."""
-    if _is(owner, "numpy", "ndarray"):
-        return Native.NUMPY
-    if _is(owner, "pyarrow", "Buffer"):
-        return Native.ARROW
-    return Native.CUPY if _is(owner, "cupy", "ndarray") else Native.NONE
+    return next((native for native, (module, name) in _TYPES.items() if _is(owner, module, name)), Native.NONE)
 
 
-# Types that were seen to be native -> their reader. Another type is asked again: its library may come later.
-_readers: dict[type, Callable[[Any], Found]] = {}
+Reader = Callable[[Any], Found | None]
 
 
-def read(obj: Any) -> Found | None:
-    """Return what a native buffer holds; the owner is the buffer itself."""
-    kind = type(obj)
-    reader = _readers.get(kind)
-    if reader is None:
-        reader = {Native.NUMPY: _ndarray, Native.ARROW: _arrow, Native.CUPY: _cupy}.get(native_of(obj))
-        if reader is None:
-            return None
-        _readers[kind] = reader
-    return reader(obj)
+def reader(kind: type) -> Reader | None:
+    """Return what reads the native buffers of a type, None for any other type.
+
+    A reader may return None for an object that must be asked by a protocol.
+    """
+    for module, name, exact, read in _READERS:
+        library = getattr(sys.modules.get(module), name, None)
+        if library is not None and (kind is library or (not exact and issubclass(kind, library))):
+            return read
+    return None
 
 
-def _ndarray(array: Any) -> Found:
-    flags, dtype = array.flags, array.dtype
-    contiguous = flags.c_contiguous
-    if contiguous and flags.writeable and dtype.kind in _PLAIN and type(array) is sys.modules["numpy"].ndarray:
+def read_ndarray(array: Any) -> Found:
+    """Return what an ndarray holds; the owner is the array."""
+    if array.dtype.kind in _PLAIN:
         try:
             return writable_address(array), array.nbytes, array, CPU, False
-        except ValueError:  # there is nothing in it
+        except (TypeError, ValueError, BufferError):  # it is empty, read-only or not in C order
             pass
-    if not (contiguous or flags.f_contiguous):
+    return _read_any_ndarray(array)
+
+
+def _read_any_ndarray(array: Any) -> Found:
+    flags, dtype = array.flags, array.dtype
+    if not (flags.c_contiguous or flags.f_contiguous):
         raise _strided(array)
     if dtype.hasobject:
         raise TypeError(f"the memory of this ndarray of {dtype} holds Python objects, not data: convert it first")
@@ -101,3 +104,27 @@ def _strided(array: Any) -> CopyRequiredError:
         f"a buffer is one contiguous range of bytes, but this array is strided (shape {array.shape}, strides "
         f"{array.strides}): copy it to contiguous memory first"
     )
+
+
+def _torch(tensor: Any) -> Found | None:
+    """Return what a tensor of PyTorch holds by its own pointer: plain, contiguous, on the CPU, and not recorded."""
+    if tensor.is_neg() or tensor.is_conj():
+        raise lazy_values(tensor)
+    if tensor.requires_grad or not tensor.is_cpu:
+        return None
+    try:
+        if tensor.is_contiguous():
+            return tensor.data_ptr(), tensor.nbytes, tensor, CPU, False
+    except RuntimeError:  # it has no storage: sparse
+        pass
+    return None
+
+
+# Module, class, whether subclasses are left out, and what reads its objects; the first that fits.
+_READERS: tuple[tuple[str, str, bool, Reader], ...] = (
+    ("numpy", "ndarray", True, read_ndarray),
+    ("numpy", "ndarray", False, _read_any_ndarray),
+    ("torch", "Tensor", True, _torch),
+    ("pyarrow", "Buffer", False, _arrow),
+    ("cupy", "ndarray", False, _cupy),
+)

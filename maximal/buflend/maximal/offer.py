@@ -39,21 +39,6 @@ class Offer:
         return self.function(obj) if self.value else MethodType(self.function, obj)
 
 
-class Kept:
-    """An attribute that is made when it is first asked for and kept in the instance: from then on it is a plain one."""
-
-    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
-        self.name = name
-        self.make = make
-
-    def __get__(self, obj: Memory | None, owner: type | None = None) -> Any:
-        """Return the attribute; the function that makes it where asked of the class."""
-        if obj is None:
-            return self.make
-        made = obj.__dict__[self.name] = self.make(obj)
-        return made
-
-
 def absent(obj: Memory, name: str) -> AbsentError:
     """Return the error for a protocol that the buffer's device rules out."""
     return AbsentError(f"{name}: a buffer on {device_name(obj.device)} does not speak this protocol")

@@ -54,7 +54,10 @@ def writable_address(exporter: object) -> int:
 
     The export that `from_buffer` takes ends with the statement: who keeps the address keeps an export, too.
     """
-    return ctypes.addressof(ctypes.c_ubyte.from_buffer(exporter))  # type: ignore[arg-type]
+    return _address_of(_byte_in(exporter))  # type: ignore[arg-type]
+
+
+_address_of, _byte_in = ctypes.addressof, ctypes.c_ubyte.from_buffer
 
 
 def _address(view: memoryview) -> int:

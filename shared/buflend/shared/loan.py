@@ -9,7 +9,7 @@ and a cycle through it would never be freed.
 
 import gc
 import sys
-from ctypes import addressof
+from ctypes import addressof, cast, py_object
 from typing import Any, NamedTuple
 
 from .device import CPU, Device
@@ -57,9 +57,10 @@ class Loan:
 
 
 class ByteLoan(Anchor):
-    """A loan of bytes through NumPy: an anchor that knows the array made over it, whose references count the exports.
+    """A loan of bytes through NumPy: an anchor that knows the address of the array made over it, its only holder.
 
-    Cheaper than a `Loan`, since NumPy takes it as a buffer and no interface has to be written.
+    The array's references count the exports. Cheaper than a `Loan`, since NumPy takes it as a buffer and no interface
+    has to be written; its length is a lie, but what NumPy exports of the array shows nothing of it.
     """
 
     __slots__ = ("shell",)
@@ -111,8 +112,8 @@ def live_exports() -> list[Export]:
                 loan = (candidate.kind, candidate.owner, candidate.ptr, candidate.bufsize, candidate.device)
                 found.append(Export(*loan, exports))
         elif kind is ByteLoan:
-            shell = candidate.shell()
-            if shell is not None and (exports := max(0, sys.getrefcount(shell) - _RESTING)):
+            shell = cast(candidate.shell, py_object).value  # the shell holds the loan, so it lives as long
+            if exports := max(0, sys.getrefcount(shell) - _RESTING):
                 owner, address = candidate.owner, addressof(candidate)
                 found.append(Export("dlpack", owner, address, shell.nbytes, CPU, exports))
         elif kind is Anchor:
