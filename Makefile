@@ -5,6 +5,7 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
+ROOTS := shared minimal maximal asv_bench tests
 PIP := $(BIN)/python -m pip install --quiet
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -18,7 +19,6 @@ help:
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure the bars: import time, as_ndarray, bytes per Buffer'
-	@echo 'make dashboard  show benchmark results (not yet)'
 	@echo 'make clean      remove what these targets made'
 	@echo
 	@echo 'Each needs only Python 3.11 or newer and sets up $(VENV) itself; PYTHON=python3.12 chooses the interpreter.'
@@ -26,8 +26,8 @@ help:
 compare: $(VENV)/.bench
 	$(BIN)/buflend compare $(ARGS)
 
-dashboard: $(VENV)/.bench
-	$(BIN)/buflend dashboard $(ARGS)
+dashboard:
+	@echo 'The dashboard is not built yet; make compare is.' >&2; exit 2
 
 test: $(VENV)/.sessions
 	$(BIN)/nox $(ARGS)
@@ -42,11 +42,13 @@ bars: $(VENV)/.bars
 	$(BIN)/python asv_bench/bars.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build compare.html compare.json
+	rm -rf $(VENV) .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build compare.html compare.json __pycache__
+	find $(ROOTS) -name __pycache__ -prune -exec rm -rf {} +
 
+# An interpreter is run, not looked for: pyenv's shims of versions that are not active exist, and fail.
 # pip reads dependency groups since 25.1, newer than what most interpreters bring.
 $(VENV)/.pip:
-	@command -v $(PYTHON) >/dev/null || { echo 'No $(PYTHON) found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3.12' >&2; exit 1; }
+	@$(PYTHON) -c '' >/dev/null 2>&1 || { echo '$(PYTHON) is not there or does not run. Install Python 3.11 or newer, or name one that runs: make PYTHON=/path/to/python3.12' >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("buflend needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo '$(PYTHON) cannot make virtual environments: its venv or ensurepip module is missing. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
 	@echo 'Setting up $(VENV)'

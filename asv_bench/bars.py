@@ -3,8 +3,9 @@
     make bars
 
 Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both.
-Shown are the median over the rounds and the quartiles around it. A bar is missed where the median is above it; the exit
-status is 0 all the same, since machines differ: this reports, tests bound.
+Shown are the median over the rounds and the quartiles around it. A bar (what must be) is missed where the median is
+above it, a stretch is what we would like; the exit status is 0 all the same, since machines differ: this reports, tests
+bound.
 
 Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
 Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
@@ -22,11 +23,20 @@ from timeit import Timer
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from buflend import minimal
+from buflend.bench import peers, terminal, wording
 
+HEADINGS: dict[str, JustifyMethod] = {
+    "ours\nagainst": "left",
+    "each": "right",
+    "ratio\nquartiles": "right",
+    "at most": "right",
+    "verdict": "left",
+}
 ITEMS = 100_000
 OBJECTS = 100_000
 
@@ -50,14 +60,16 @@ class Row(NamedTuple):
     unit: str
 
     @property
-    def verdict(self) -> str:
-        """Say which of the two bars the median reaches."""
+    def limits(self) -> dict[str, float]:
+        """Return what the ratio may be at most, by name, where that was set."""
+        named = {"bar": self.bar.bar, "stretch": self.bar.stretch}
+        return {name: limit for name, limit in named.items() if limit is not None}
+
+    @property
+    def verdict(self) -> dict[str, str]:
+        """Say which of the limits the median reaches."""
         ratio = median(self.ratios)
-        if self.bar.stretch is not None and ratio <= self.bar.stretch:
-            return "met, stretch too"
-        if self.bar.bar is None:
-            return "stretch missed"
-        return "met" if ratio <= self.bar.bar else "missed"
+        return {name: "met" if ratio <= limit else "missed" for name, limit in self.limits.items()}
 
 
 IMPORTS = {
@@ -65,7 +77,7 @@ IMPORTS = {
     "arro3.core": Bar("import buflend.minimal", "import arro3.core", None, 1),
     "nanoarrow": Bar("import buflend.minimal", "import nanoarrow", 1 / 3, 1 / 5),
 }
-RECIPE = Bar('as_ndarray(buffer, "int64")', "as_ctypes_type + cast + as_array", 1 / 4, 1 / 7)
+RECIPE = Bar('as_ndarray(buffer, "int64")', "the recipe of 2021", 1 / 4, 1 / 7)
 FROMBUFFER = Bar('as_ndarray(buffer, "int64")', "numpy.frombuffer(owner)", 6, 3)
 BYTES = Bar("bytes per Buffer", "pyarrow.Buffer", 2, 1)
 
@@ -162,28 +174,20 @@ def _there(name: str) -> bool:
         return False
 
 
-def number(value: float | None) -> str:
-    """Return a ratio as text: below 1 as a fraction is easier to compare with the bar."""
-    if value is None:
-        return "-"
-    return f"{value:.3g}" if value >= 1 or not value else f"1/{1 / value:.3g}"
-
-
 def table(rows: list[Row]) -> Table:
-    """Return what was measured as a table of the terminal."""
-    shown = Table("work", "against", "ours", "other", "ratio", "quartiles", "bar", "stretch", "")
+    """Return what was measured as a table of the terminal, 80 columns wide at most."""
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name, justify in HEADINGS.items():
+        shown.add_column(name, no_wrap=True, justify=justify)
     for one in rows:
         low, middle, high = quantiles(one.ratios, n=4)
         shown.add_row(
-            one.bar.work,
-            one.bar.against,
-            f"{one.ours:.3g} {one.unit}",
-            f"{one.other:.3g} {one.unit}",
-            number(middle),
-            f"{number(low)} to {number(high)}",
-            number(one.bar.bar),
-            number(one.bar.stretch),
-            one.verdict,
+            f"{one.bar.work}\n{one.bar.against}",
+            f"{one.ours:.3g} {one.unit}\n{one.other:.3g} {one.unit}",
+            f"{wording.times_text(middle)}\n{wording.digits(low, 2)}{wording.DASH}{wording.digits(high, 2)}",
+            "\n".join(f"{name} {wording.times_text(limit)}" for name, limit in one.limits.items()),
+            "\n".join(one.verdict.values()),
+            end_section=True,
         )
     return shown
 
@@ -204,16 +208,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31, help="measurements of each import (default: 31)")
     rounds = parser.parse_args().rounds
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)  # a file has no width, and a row that wraps is hard to read
-    with console.status("measuring"):
-        rows = measure(rounds)
+    terminal.tame()
+    console = Console(highlight=False)
+    try:
+        with console.status("measuring"):
+            rows = measure(rounds)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        return 130
     console.print(table(rows))
-    absent = [bar.against for bar in IMPORTS.values() if bar not in [one.bar for one in rows]]
+    console.print(
+        "bar: what must be; stretch: what we would like. A ratio is ours over the other's, median of paired rounds."
+    )
+    console.print(wording.RECIPE)
+    console.print(wording.RUNS)
+    measured = [one.bar for one in rows]
+    absent = [modules for modules, bar in IMPORTS.items() if bar not in measured]
+    absent += ["pyarrow"] if BYTES not in measured else []
     console.print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, buflend from {minimal.__path__[0]}")
-    if absent:
-        console.print(f"not installed, so not measured: {', '.join(absent)}")
+    for name in absent:
+        console.print(f"absent: {name} (not installed; {peers.how_to_get(name)})")
     return 0
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from . import peers, runner
@@ -46,17 +46,25 @@ def measure(progress: Progress) -> dict[str, Any]:
     total = len(readers) * len(cases)
     done = count()
     lock = Lock()
+    interrupted = Event()
 
     def read(consumer: Consumer) -> dict[str, dict[str, Any]]:
-        results = {}
+        results: dict[str, dict[str, Any]] = {}
         for result in run(consumer):
+            if interrupted.is_set():
+                break
             results[result.pop("case")] = result
             with lock:
                 progress(f"{consumer.name}: case {len(results)} of {len(cases)}", (next(done) + 1) / total)
         return results
 
     with ThreadPoolExecutor(2) as pool:  # two processes side by side, the threads only wait for their lines
-        results = dict(zip((one.name for one in readers), pool.map(read, readers), strict=True))
+        try:
+            results = dict(zip((one.name for one in readers), pool.map(read, readers), strict=True))
+        except BaseException:
+            interrupted.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     measured = {
         consumer.name: {
             "available": consumer.available,
@@ -108,8 +116,12 @@ def run(consumer: Consumer, *options: str) -> Iterator[dict[str, Any]]:
     ) as process:
         assert process.stdout is not None  # noqa: S101 - for the type checker
         assert process.stderr is not None  # noqa: S101
-        for line in process.stdout:
-            yield json.loads(line)
+        try:
+            for line in process.stdout:
+                yield json.loads(line)
+        except GeneratorExit:
+            process.kill()
+            raise
         errors = process.stderr.read()
         if process.wait():
             raise RuntimeError(

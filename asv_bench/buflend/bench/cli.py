@@ -1,8 +1,8 @@
 """The command `buflend`.
 
 Rules of this file: it reads arguments, checks what can be checked before minutes are spent, and hands on. Exit code
-0: what was asked for was done; 2: it could not be, with a sentence on standard error. Nothing beyond the standard
-library is imported before it is known to be there.
+0: what was asked for was done; 2: it could not be, with a sentence on standard error; 130: it was interrupted. Nothing
+beyond the standard library is imported before it is known to be there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import compare, peers
 
@@ -42,6 +42,9 @@ def main(argv: list[str] | None = None) -> int:
     except CannotError as error:
         sys.stderr.write(f"buflend: {error}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("buflend: interrupted\n")
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,11 +61,18 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Parts: " + "; ".join(f"{name} ({text})" for name, text in compare.PARTS.items()) + ".",
     )
     one.add_argument(
-        "--data", metavar="FILE", help="your own table: Parquet, Arrow, Feather or CSV (default: the flights)"
+        "--data",
+        metavar="FILE",
+        action=_Once,
+        help="your own table: Parquet, Arrow, Feather or CSV (default: the flights)",
     )
-    one.add_argument("--json", metavar="FILE", type=Path, help="write every number to this file")
+    one.add_argument("--json", metavar="FILE", type=Path, action=_Once, help="write every number to this file")
     one.add_argument(
-        "--html", metavar="FILE", type=Path, help="write a page with plots, complete in itself, to this file"
+        "--html",
+        metavar="FILE",
+        type=Path,
+        action=_Once,
+        help="write a page with plots, complete in itself, to this file",
     )
     one.add_argument(
         "--only",
@@ -72,8 +82,19 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(compare.PARTS),
         help="measure this part only (repeatable)",
     )
-    commands.add_parser("dashboard", help="not built yet", description="The dashboard is not built yet.")
+    commands.add_parser("dashboard", description="The dashboard is not built yet.")  # no help: it is not listed
     return parser
+
+
+class _Once(argparse.Action):
+    """Store a value, and refuse a second one, of which argparse would silently keep the last."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _option: str | None = None
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{'/'.join(self.option_strings)}: given twice, expected once")
+        setattr(namespace, self.dest, values)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -88,8 +109,12 @@ def _dashboard(_arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     _require(ALWAYS if arguments.html is None else ALWAYS + FOR_PAGE)
+    _check_distinct({f"--{name}": getattr(arguments, name) for name in ("data", "json", "html")})
     for path in filter(None, (arguments.json, arguments.html)):
         _check_writable(path)
+    from . import terminal
+
+    terminal.tame()
     if arguments.data is not None:
         from . import tables
 
@@ -97,8 +122,6 @@ def _compare(arguments: argparse.Namespace) -> int:
             tables.load(arguments.data)
         except tables.TableError as error:
             raise CannotError(str(error)) from error
-    from . import terminal
-
     with terminal.progress() as told:
         report = compare.measure(arguments.data, arguments.only, told)
     terminal.show(report)
@@ -109,7 +132,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         if arguments.html is not None:
             from . import page
 
-            arguments.html.write_text(page.render(report), "utf-8")
+            arguments.html.write_text(page.render(report), "utf-8", "replace")
             terminal.say(f"written: {arguments.html}")
     except OSError as error:
         raise CannotError(f"{error.filename}: {error.strerror}") from error
@@ -119,7 +142,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 def _require(packages: Sequence[str]) -> None:
     missing = [name for name in packages if not _present(name)]
     if missing:
-        raise CannotError(f"this command needs {', '.join(missing)}: pip install 'buflend[bench]'")
+        raise CannotError(f"this command needs {', '.join(missing)}: pip install {' '.join(missing)}")
 
 
 def _present(name: str) -> bool:
@@ -127,6 +150,16 @@ def _present(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
+
+
+def _check_distinct(paths: dict[str, str | Path | None]) -> None:
+    """Refuse to write one file over another."""
+    seen: dict[Path, str] = {}
+    for option, path in paths.items():
+        if path is not None:
+            other = seen.setdefault(Path(path).resolve(), option)
+            if other != option:
+                raise CannotError(f"{path}: named by {other} and by {option}, expected two files")
 
 
 def _check_writable(path: Path) -> None:

@@ -30,6 +30,9 @@ PARTS = {
 }
 """Parts in the order of display, each with its subtitle."""
 
+READ_TABLE = ("values", "cost")
+"""Parts that read the table."""
+
 WEIGHTS = {"surface": 0.15, "battery": 0.25, "values": 0.2, "lifetime": 0.05, "cost": 0.35}
 """Share of the time that each part takes, about: for the progress bar."""
 

@@ -20,6 +20,9 @@ OURS = ("buflend.shared", "buflend.minimal", "buflend.maximal")
 IMPORTED = ("buflend.minimal", "buflend.maximal", "numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core")
 """Packages whose import and size are compared, in the order of display."""
 
+WANTED = {"arro3.core": "arro3-core", "polars": "'polars<2'"}
+"""Import name -> what pip is to install, where it is not that name."""
+
 NOT_BUILT = "not built yet"
 
 
@@ -55,6 +58,11 @@ def peer(name: str) -> Peer:
     if name in OURS and not built(name):
         return Peer(name, available=False, reason=NOT_BUILT, version="")
     return Peer(name, available=True, reason="", version=version(name))
+
+
+def how_to_get(name: str) -> str:
+    """Return the command that installs a package."""
+    return f"pip install {WANTED.get(name, name)}"
 
 
 def version(name: str) -> str:

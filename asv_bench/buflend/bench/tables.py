@@ -112,7 +112,7 @@ def load(file: str | None = None) -> Source:
     library = next((name for name in READERS if peers.peer(name).available), None)
     if library is None:
         raise TableError(
-            f"a table needs one of {', '.join(READERS)}, and none is installed: pip install 'buflend[bench]'"
+            f"a table needs one of {', '.join(READERS)}, and none is installed: {peers.how_to_get(READERS[0])}"
         )
     if file is None:
         path = _flights()
@@ -251,8 +251,8 @@ def _flights() -> Path:
         if path.is_file():
             return path
     raise TableError(
-        f"the table of flights is not here: {FLIGHTS} is not installed; pip install 'buflend[bench]', or name a "
-        "table with --data FILE"
+        f"the table of flights is not here: {FLIGHTS} is not installed; {peers.how_to_get(FLIGHTS)}, or name a table "
+        "with --data FILE"
     )
 
 

@@ -5,10 +5,23 @@ Rules of this file: it turns numbers of a report into short text and knows of no
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+from . import peers
+from .compare import PARTS, READ_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+RUNS = (
+    "Quartiles are of the rounds of this one run, on this machine; another run can differ by more than they show. "
+    "Repeat before you trust a small difference."
+)
+RECIPE = (
+    "2021 recipe: as_ctypes_type + cast + as_array, as the discussion of the protocol had it; the array keeps no owner."
+)
+LUCKY = "lucky: the values are right, though the producer's column contradicts itself"
 
 CONSUMERS = ("minimal", "maximal", "pandas", "pyarrow", "polars")
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -60,17 +73,52 @@ def digits(number: float, count: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def times_text(ratio: float) -> str:
+    r"""Give a ratio: three digits, two below 1.
+
+    Examples
+    --------
+    >>> [ascii(times_text(ratio)) for ratio in (45.38, 1.0, 0.687, 0.00311)]
+    ["'45.4\\xd7'", "'1\\xd7'", "'0.69\\xd7'", "'0.0031\\xd7'"]
+    """
+    return f"{digits(ratio, 3 if ratio >= 1 else 2)}{TIMES}"
+
+
 def ratio_text(spread: Sequence[float]) -> str:
     r"""Give a ratio with its quartiles.
 
     Examples
     --------
     >>> ascii(ratio_text([5.05, 4.98, 5.22])), ascii(ratio_text([1.0, 1.0, 1.0]))
-    ("'5.05\\xd7 (5\\u20135.2)'", "'1\\xd7'")
+    ("'5.05\xd7 (5\u20135.2)'", "'1\xd7'")
     """
     if spread[0] == spread[1] == spread[2] == 1:
         return f"1{TIMES}"
-    return f"{digits(spread[0])}{TIMES} ({digits(spread[1], 2)}{DASH}{digits(spread[2], 2)})"
+    return f"{times_text(spread[0])} ({digits(spread[1], 2)}{DASH}{digits(spread[2], 2)})"
+
+
+def short_ratio(spread: Sequence[float]) -> str:
+    r"""Give a ratio with half the distance between its quartiles, in percent of it.
+
+    Examples
+    --------
+    >>> ascii(short_ratio([5.05, 4.98, 5.22])), ascii(short_ratio([1.0, 1.0, 1.0]))
+    ("'5.05\xd7 \xb12%'", "'1\xd7'")
+    """
+    if spread[0] == spread[1] == spread[2] == 1:
+        return f"1{TIMES}"
+    return f"{times_text(spread[0])} ±{(spread[2] - spread[1]) / 2 / spread[0]:.0%}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Give a number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "column"), plural(336_776, "row")
+    ('1 column', '336,776 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def count_text(count: Mapping[str, int]) -> str:
@@ -105,34 +153,76 @@ def outcomes(part: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], consum
     return {outcome: found.count(outcome) for outcome in OUTCOMES}
 
 
+def worst(part: Mapping[str, Any], consumer: str) -> list[tuple[str, int]]:
+    """Return the subjects of a battery where a consumer is wrong, crashed or hung, with how often, worst first."""
+    counted = {subject: outcomes(part, cases, consumer) for subject, cases in by_subject(part).items()}
+    bad = {subject: count["wrong"] + count["crashed"] + count["hung"] for subject, count in counted.items()}
+    return sorted(((subject, count) for subject, count in bad.items() if count), key=lambda one: -one[1])
+
+
 def packages(part: Mapping[str, Any]) -> list[str]:
     """Return the packages of a surface part in the order of display: what comes with Python, ours, theirs."""
     standard, *_ = part["imports"]
     return [standard, *part["sizes"]]
 
 
-def made(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say what types readings came in, one line for each set of them; a type tells what was copied, text say.
+def types(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say in what types the same columns came; the types tell what was copied, text say.
 
     Examples
     --------
-    >>> timed = {"ours": {"makes": "int64"}, "theirs": {"makes": "Int64"}, "gone": {"outcome": "absent"}}
-    >>> made([{"title": "a", "alternatives": timed}, {"title": "b", "alternatives": timed}])
-    ['a; b: made are ours int64, theirs Int64']
+    >>> timed = {"ours": {"makes": "int64"}, "its": {"makes": "Int64"}, "peer": {"makes": "int64"}, "gone": {}}
+    >>> types([{"title": "a", "alternatives": timed}, {"title": "b", "alternatives": timed}])
+    ['a, b come as int64 (ours, peer), Int64 (its)']
     """
     found: dict[str, list[str]] = {}
     for group in groups:
-        types = [f"{name} {one['makes']}" for name, one in group["alternatives"].items() if one.get("makes")]
-        if types:
-            found.setdefault(", ".join(types), []).append(group["title"])
-    return [f"{'; '.join(titles)}: made are {types}" for types, titles in found.items()]
+        by_type: dict[str, list[str]] = {}
+        for name, one in group["alternatives"].items():
+            if one.get("makes"):
+                by_type.setdefault(one["makes"], []).append(name)
+        if by_type:
+            text = ", ".join(f"{kind} ({', '.join(names)})" for kind, names in by_type.items())
+            found.setdefault(text, []).append(group["title"])
+    return [f"{', '.join(titles)} come{'s' if len(titles) == 1 else ''} as {text}" for text, titles in found.items()]
+
+
+def subtitle(name: str, report: Mapping[str, Any]) -> str:
+    """Say what a part of a report is about; a person's own file is named."""
+    if name == "values" and report["data"] is not None:
+        return f"{PurePath(report['data']).name}, every column against its source"
+    return PARTS[name]
+
+
+def unread(report: Mapping[str, Any]) -> str:
+    """Say that a table was named and no part reads it; empty where one does."""
+    if report["data"] is None or set(READ_TABLE) & set(report["parts"]):
+        return ""
+    measured = " and ".join(report["parts"])
+    return f"{report['data']} was not read: {measured} measures no table, {' and '.join(READ_TABLE)} do"
+
+
+def here(consumers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the consumers that can read."""
+    return [name for name, found in consumers.items() if found["available"]]
+
+
+def not_here(consumers: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say which consumers are left out of a table, and why; empty where all take part."""
+    return "; ".join(f"{name}: {found['reason']}" for name, found in consumers.items() if not found["available"])
 
 
 def absent(report: Mapping[str, Any]) -> dict[str, str]:
     """Return everything that a report names as absent, with the reasons."""
-    found = {name: peer["reason"] for name, peer in report["peers"].items() if not peer["available"]}
+    found = {
+        name: f"{peer['reason']}; {peers.how_to_get(name)}"
+        for name, peer in report["peers"].items()
+        if not peer["available"]
+    }
     for part in report["parts"].values():
         for name, consumer in part.get("consumers", {}).items():
             if not consumer["available"]:
-                found.setdefault(f"buflend.{name}" if name in ("minimal", "maximal") else name, consumer["reason"])
+                ours = name in ("minimal", "maximal")
+                reason = consumer["reason"] if ours else f"{consumer['reason']}; {peers.how_to_get(name)}"
+                found.setdefault(f"buflend.{name}" if ours else name, reason)
     return found
