@@ -227,7 +227,10 @@ def as_buffer(obj: object) -> Buffer:
         made = _new(Buffer)
         made._ptr, made._bufsize, made._owner, made._device, made._readonly = found
         if reader is _read_ndarray:
-            made.__dlpack__ = dlpack.of_bytes(made)
+            try:
+                made.__dlpack__ = dlpack.of_bytes(made)
+            except BufferError:  # in a subinterpreter: said when the export is asked for
+                pass
         return made
     if issubclass(type(obj), Buffer):
         return obj  # type: ignore[return-value]

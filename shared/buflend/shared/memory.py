@@ -310,7 +310,10 @@ def to_memoryview(memory: Memory) -> memoryview:
     Its `obj` is a view with the same bounds and the same access, not the anchor: a PickleBuffer passes on the export of
     what it wraps, so that a memoryview of it is a view of the inner view.
     """
-    from _pickle import PickleBuffer  # the C module alone: `pickle` imports much
+    try:
+        from _pickle import PickleBuffer  # CPython's module in C alone: `pickle` imports much
+    except ImportError:
+        from pickle import PickleBuffer
 
     require_host(memory._device, "the memory")
     return memoryview(PickleBuffer(exact_view(memory).cast("B")))
