@@ -70,7 +70,7 @@ def test_verdicts(
 
 def test_the_table_fits_a_terminal_of_80_columns(bars: ModuleType) -> None:
     every = [*bars.IMPORTS.values(), bars.RECIPE, bars.FROMBUFFER, bars.BYTES]
-    rows = [bars.Row(bar, [0.00123, 0.00456, 12345.6] * 9, 1234.5, 0.0001234, "bytes") for bar in every]
+    rows = [bars.Row(bar, [0.0123, 0.0456, 123.4] * 9, 123.4, 0.0123, "bytes") for bar in every]
     written = io.StringIO()
     bars.Console(file=written, width=80).print(bars.table(rows))
     shown = written.getvalue()
