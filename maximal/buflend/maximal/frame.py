@@ -1,6 +1,6 @@
 """Columns and frames of the dataframe interchange protocol, read into NumPy arrays.
 
-Lives here: the two functions, as `buflend.minimal` has them. The reading itself is `shared`'s, imported at the first call.
+Lives here: the two functions, as `buflend.minimal` has them. The reader is of `shared`, imported when it is used.
 """
 
 from typing import TYPE_CHECKING
