@@ -18,12 +18,11 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from . import wording
-from .compare import PARTS
+from . import lines, wording
 from .wording import OUTCOMES, TIMES, size_text, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 COLOURS = {
     "minimal": "#3b82f6",
@@ -55,18 +54,15 @@ def render(report: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "time": time_text,
-        "size": size_text,
-        "ratio": wording.ratio_text,
-        "digits": wording.digits,
-        "counts": wording.count_text,
-    }
+    numbers = {"time": time_text, "size": size_text, "ratio": wording.ratio_text}
+    environment.filters |= {name: _unbroken(text) for name, text in numbers.items()} | {"counts": wording.count_text}
     figures = {name: figure.to_json() for name, figure in _figures(report["parts"]).items()}
     return environment.get_template("compare.html.j2").render(
         report=report,
         parts=report["parts"],
-        subtitles=PARTS,
+        wording=wording,
+        lines=lines,
+        unread=wording.unread(report),
         outcomes=OUTCOMES,
         absent=wording.absent(report),
         figures={name: Markup(_inside_script(text)) for name, text in figures.items()},  # noqa: S704 - plotly's JSON
@@ -76,6 +72,11 @@ def render(report: Mapping[str, Any]) -> str:
         packages=wording.packages,
         grid=_grid(report["parts"].get("values")),
     )
+
+
+def _unbroken(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Keep a number and its unit on one line, however narrow the page."""
+    return lambda number: write(number).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _inside_script(text: str) -> str:
@@ -203,8 +204,10 @@ def _lifetime(part: Mapping[str, Any]) -> go.Figure:
                 col=place,
             )
     figure.update_yaxes(title="megabytes", col=1)
-    figure.update_xaxes(tickangle=-60, showgrid=False)
-    figure = _layout(figure, 380, barmode="stack")
+    # Every label, however narrow the page: by itself plotly leaves out those that would overlap.
+    figure.update_xaxes(tickangle=-90, tickfont_size=11, dtick=1, showgrid=False)
+    figure = _layout(figure, 420, barmode="stack")
+    figure.update_annotations(font_size=11)  # the consumers' names
     return figure.update_layout(legend={"y": 1.12}, margin={"t": 70})
 
 
@@ -219,38 +222,46 @@ def _ratios(groups: list[dict[str, Any]]) -> go.Figure:
         if not timed:
             continue
         points = [_spread(one["ratio"]) for _, one in timed]
+        shared = {
+            "name": name,
+            "y": [name if alone else titles[group["title"]] for group, _ in timed],
+            "marker": {"color": COLOURS.get(name.partition(".")[0], OTHER)},
+            "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+            "customdata": [_hover(one) for _, one in timed],
+        }
+        if all(group["baseline"] == name for group, _ in timed):  # a bar from 1 to 1 would not be seen
+            shared["marker"] |= {"symbol": "diamond", "size": 12}
+            figure.add_trace(go.Scatter(x=[1.0] * len(timed), mode="markers", **shared))
+            continue
         figure.add_trace(
             go.Bar(
-                name=name,
-                y=[name if alone else titles[group["title"]] for group, _ in timed],
                 x=[median - 1 for median, _, _ in points],
                 base=[1.0] * len(points),
                 error_x=_bars(points),
                 orientation="h",
-                marker_color=COLOURS.get(name.partition(".")[0], OTHER),
-                hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
-                customdata=[
-                    f"{wording.ratio_text(one['ratio'])}, {time_text(one['seconds'][0])}"
-                    + (f", makes {one['makes']}" if one.get("makes") else "")
-                    for _, one in timed
-                ],
+                **shared,
             )
         )
     figure.update_yaxes(autorange="reversed", showgrid=False)
     low, high = _range([one for group in groups for one in group["alternatives"].values() if one["outcome"] == "timed"])
-    axis = "time ÷ minimal's, median of paired ratios; bar: quartiles"
+    axis = "time ÷ minimal's; bar: quartiles"
     figure.update_xaxes(type="log", range=[low, high], title=axis, **_ticks(low, high))
-    figure.add_vline(x=1, line_width=1, line_color=OTHER)
+    figure.add_vline(x=1, line_width=2, line_color=COLOURS["minimal"])
     bars = sum(_timed(group, name) for group in groups for name in names)
     height = 90 + ROW * bars if alone else 110 + 0.6 * ROW * bars + 8 * len(groups)
     return _layout(figure, height, showlegend=not alone)
+
+
+def _hover(one: Mapping[str, Any]) -> str:
+    made = f", makes {one['makes']}" if one.get("makes") else ""
+    return f"{wording.ratio_text(one['ratio'])}, {time_text(one['seconds'][0])}{made}"
 
 
 def _titled(group: Mapping[str, Any]) -> str:
     """Return what the work is and what 1 stands for."""
     if not group["baseline"]:
         return str(group["title"])
-    return f"{group['title']} (1{TIMES} = {time_text(group['alternatives'][group['baseline']]['seconds'][0])})"
+    return f"{group['title']}<br>1{TIMES} = {time_text(group['alternatives'][group['baseline']]['seconds'][0])}"
 
 
 def _timed(group: Mapping[str, Any], name: str) -> bool:
@@ -277,7 +288,7 @@ def _sizes(groups: list[dict[str, Any]]) -> go.Figure:
         timed = [(group["rows"], group["alternatives"][name]) for group in groups if _timed(group, name)]
         if not timed:
             continue
-        points = [_spread(one["seconds"], 1e6) for _, one in timed]
+        points = [_spread(one["seconds"]) for _, one in timed]
         figure.add_trace(
             go.Scatter(
                 name=name,
@@ -302,7 +313,13 @@ def _sizes(groups: list[dict[str, Any]]) -> go.Figure:
     figure.update_xaxes(
         type="log", title="integers in the column", tickvals=rows, ticktext=[f"{one:,}" for one in rows]
     )
-    figure.update_yaxes(type="log", title="microseconds", dtick="D2")
+    found = [one for group in groups for one in group["alternatives"].values() if one["outcome"] == "timed"]
+    medians = [one["seconds"][0] for one in found] or [1.0]
+    low, high = math.log10(min(medians)) - 0.15, math.log10(max(medians)) + 0.15
+    ticks = _ticks(low, high)["tickvals"]
+    figure.update_yaxes(
+        type="log", title="time", range=[low, high], tickvals=ticks, ticktext=[time_text(tick) for tick in ticks]
+    )
     return _layout(figure, 380)
 
 
