@@ -1,8 +1,8 @@
 """DLPack producers of which every field can be set, for tests of what reads them.
 
 Layouts are written out from `dlpack.h` 1.3 with `struct`, not taken from the library, so that a wrong offset there
-shows. What a deleter and a capsule's destructor saw is recorded. Both are Python, so each starts with a harmless call: with an
-exception pending the first call into C raises SystemError instead.
+shows. What a deleter and a capsule's destructor saw is recorded. Both are Python, so each starts with a harmless call:
+with an exception pending the first call into C raises SystemError instead.
 """
 
 import ctypes
