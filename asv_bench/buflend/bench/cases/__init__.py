@@ -7,12 +7,38 @@ against a reader that does what the text says, one value at a time.
 from collections import Counter
 from functools import cache
 
-from . import booleans, categories, chunks, copies, devices, hostile, lifetimes, nulls, numeric, text, times
+from . import (
+    booleans,
+    categories,
+    chunks,
+    contradictions,
+    copies,
+    devices,
+    hostile,
+    lifetimes,
+    nulls,
+    numeric,
+    text,
+    times,
+)
 from ._case import Case
 
 __all__ = ["SUBJECTS", "Case", "all_cases"]
 
-SUBJECTS = (numeric, nulls, booleans, text, times, categories, chunks, hostile, devices, copies, lifetimes)
+SUBJECTS = (
+    numeric,
+    nulls,
+    booleans,
+    text,
+    times,
+    categories,
+    chunks,
+    contradictions,
+    hostile,
+    devices,
+    copies,
+    lifetimes,
+)
 
 
 @cache
