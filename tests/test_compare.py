@@ -1,5 +1,7 @@
 """`buflend compare`: every part says what is true, what is absent is named, and the page needs nothing else."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -13,7 +15,21 @@ from typing import Any
 
 import pytest
 
-from buflend.bench import battery, cli, compare, cost, lifetime, peers, processes, readers, surface, values
+from buflend.bench import (
+    battery,
+    cli,
+    compare,
+    cost,
+    lifetime,
+    peers,
+    processes,
+    readers,
+    surface,
+    terminal,
+    values,
+    wording,
+)
+from buflend.bench.lines import values_lines
 
 pytestmark = pytest.mark.peers
 
@@ -68,9 +84,6 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Run all parts but the battery, on the person's own Parquet file, with short timings."""
-    import contextlib
-    import io
-
     folder = tmp_path_factory.mktemp("report")
     out, err = io.StringIO(), io.StringIO()
     arguments = [
@@ -134,14 +147,102 @@ def test_the_report_says_what_it_was_measured_with(ran: Ran) -> None:
         assert all({"available", "reason", "version"} <= one.keys() for one in consumers.values())
 
 
-def test_what_is_not_built_is_named_and_not_dropped(ran: Ran) -> None:
-    if peers.peer("buflend.maximal").available:
-        pytest.fail("buflend.maximal is built: this test has to ask for its numbers")
+def test_maximal_takes_part_wherever_minimal_does(ran: Ran) -> None:
     for name in ("values", "lifetime", "cost"):
-        assert ran.parts[name]["consumers"]["maximal"]["reason"] == "not built yet"
-    assert ran.parts["surface"]["imports"]["buflend.maximal"]["reason"] == "not built yet"
-    assert "buflend.maximal (not built yet)" in ran.out
-    assert "buflend.maximal" in ran.page
+        assert ran.parts[name]["consumers"]["maximal"]["available"]
+    assert ran.parts["surface"]["imports"]["buflend.maximal"]["available"]
+    for groups in ran.parts["cost"]["sections"].values():
+        for group in groups:
+            timed = {who.partition(".")[0] for who, one in group["alternatives"].items() if one["outcome"] == "timed"}
+            assert {"minimal", "maximal"} <= timed, group["title"]
+    both = [ran.parts["lifetime"]["consumers"][name]["steps"] for name in ("minimal", "maximal")]
+    assert both[0] == both[1]
+
+
+def test_what_is_not_built_is_a_line_and_no_column(ran: Ran) -> None:
+    report = json.loads(json.dumps(ran.report))
+    gone = {"available": False, "reason": "not built yet", "version": ""}
+    for part in report["parts"].values():
+        for consumers in (part.get("consumers"), part.get("offers"), part.get("uses")):
+            if consumers is not None:
+                consumers["maximal"] = gone | {"refused": {}, "steps": [], "leaks": []}
+        part["pairs"] = [pair for pair in part.get("pairs", []) if pair["consumer"] != "maximal"]
+    shown = printed(report, 80)
+    assert "absent: buflend.maximal (not built yet)" in shown
+    assert "maximal: not built yet" in shown
+    headings = [line for line in shown.splitlines() if " pandas " in line and " polars" in line]
+    assert headings
+    assert not any("maximal" in line for line in headings)
+
+
+def printed(report: dict[str, Any], width: int) -> str:
+    """Return what a terminal of that many columns shows."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("COLUMNS", str(width))
+        terminal.show(report)
+    return out.getvalue()
+
+
+def test_80_columns_are_enough(ran: Ran) -> None:
+    shown = printed(ran.report, 80)
+    assert max(map(len, shown.splitlines())) <= 80
+    for groups in (ran.parts["cost"]["sections"]["column"], ran.parts["cost"]["sections"]["table"]):
+        for group in groups:
+            for name, one in group["alternatives"].items():
+                if one["outcome"] == "timed" and name != group["baseline"]:
+                    assert f" {wording.short_ratio(one['ratio'])} " in shown
+    assert "another run can" in " ".join(shown.split())
+    # In fewer columns nothing is cut off: the terminal breaks the lines.
+    assert printed(ran.report, 40) == shown
+
+
+def test_the_person_s_own_file_is_named(ran: Ran) -> None:
+    assert "values: table.parquet, every column against its source" in ran.out
+    assert "values: table.parquet, every column against its source" in ran.page
+    assert "the real table" not in ran.out
+
+
+def test_a_table_that_no_part_reads_is_said(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", "--only", "lifetime", "--data", files["csv"]]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"note: \S+ was not read: lifetime measures no table, values and cost do", shown)
+
+
+def test_a_stream_that_lacks_characters_gets_others(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(UnicodeEncodeError):
+        terminal.show(ran.report)
+    assert cli.main(["compare", "--only", "lifetime"]) == 0
+    terminal.show(ran.report)
+    terminal.say("\N{SNOWMAN}")
+    monkeypatch.undo()
+    stream.flush()
+    shown = stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+    assert re.search(r"numpy\.frombuffer\(owner\) +\| +\d+ ns \| +0\.\d+x \([\d.]+-[\d.]+\)", shown)
+    assert "/ ctypes, enum" in shown
+    assert shown.rstrip().endswith("?")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+@pytest.mark.parametrize("part", ["surface", "battery", "values", "cost"])
+def test_an_interruption_is_one_line(part: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "buflend.bench.cli", "compare", "--only", part],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=2.5)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the children too
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert (out, err) == ("", "buflend: interrupted\n")
 
 
 @pytest.mark.parametrize("kind", ["arrow", "csv"])
@@ -184,12 +285,26 @@ def test_the_battery_is_shown_by_subject(
     shown = capsys.readouterr().out
     page = Page((tmp_path / "r.html").read_text("utf-8"))
     for case in part["cases"]:
-        cells = page.rows[case["name"]]
-        for name in PRODUCERS:
-            outcome = part["consumers"][name]["results"][case["name"]]["outcome"]
-            assert cells[1 + CONSUMERS.index(name)] == outcome
-            if outcome in ("wrong", "crashed"):
-                assert re.search(rf"{case['subject']}, [^:]*{name}[^:]* {outcome}[^:]*: [^:]*{case['name']}", shown)
+        cells = page.rows[f"case-{case['name']}"]
+        assert case["name"] not in shown
+        for name in CONSUMERS:
+            result = part["consumers"][name]["results"][case["name"]]
+            assert cells[1 + CONSUMERS.index(name)] == "".join(
+                [result["outcome"], result["detail"], *result["remarks"]]
+            )
+    for subject in {case["subject"] for case in part["cases"]}:
+        row = re.search(rf"^ {subject} .*$", shown, re.MULTILINE)
+        assert row
+        names = [case["name"] for case in part["cases"] if case["subject"] == subject]
+        wanted = [str(len(names))]
+        for name in CONSUMERS:
+            outcomes = [part["consumers"][name]["results"][case]["outcome"] for case in names]
+            counts = {outcome: outcomes.count(outcome) for outcome in ("wrong", "refused", "crashed", "hung")}
+            bad = " ".join(f"{count}{outcome[0]}" for outcome, count in counts.items() if count)
+            wanted.append(bad or "all right")
+        assert re.split(r"\s{2,}", row.group().strip())[1:] == wanted
+    assert re.search(r"pandas fails most in .*devices \(1 of 1\)", shown)
+    assert "minimal fails" not in shown
     assert part["consumers"]["pandas"]["results"]["device-cuda"]["outcome"] == "crashed"
     assert part["consumers"]["pandas"]["results"]["int64-exact-beside-a-null"]["outcome"] == "wrong"
 
@@ -206,7 +321,7 @@ def test_an_absent_peer_is_named(files: dict[str, str], tmp_path: Path) -> None:
         assert not part["consumers"]["polars"]["available"]
         assert part["consumers"]["polars"]["reason"]
         assert part["consumers"]["pandas"]["available"]
-    assert re.search(r"absent: polars \(.+\)", done.stdout)
+    assert re.search(r"absent: polars \(not installed; pip install 'polars<2'\)", done.stdout)
     assert "<b>polars</b>" in (tmp_path / "r.html").read_text("utf-8")
 
 
@@ -227,7 +342,7 @@ def test_without_pyarrow_each_library_reads_the_file(files: dict[str, str], tmp_
 def test_a_missing_tool_is_said_without_a_traceback(tmp_path: Path, hidden: str, more: tuple[str, ...]) -> None:
     done = command("compare", "--only", "lifetime", *more, hide=(hidden,), folder=tmp_path)
     assert done.returncode == 2
-    assert f"needs {hidden}: pip install 'buflend[bench]'" in done.stderr
+    assert f"needs {hidden}: pip install {hidden}" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -244,6 +359,10 @@ def test_a_page_s_tools_are_not_needed_without_a_page(tmp_path: Path) -> None:
         (["compare", "--only", "everything"], "invalid choice: 'everything'"),
         (["compare", "--json", "no/such/folder/r.json"], "there is no folder"),
         (["compare", "--html", "."], "this is a folder"),
+        (["compare", "--html", "x", "--json", "./x"], "x: named by --json and by --html, expected two files"),
+        (["compare", "--data", "x.csv", "--html", "x.csv"], "x.csv: named by --data and by --html"),
+        (["compare", "--data", "a", "--data", "b"], "--data: given twice, expected once"),
+        (["compare", "--json", "a", "--json", "b"], "--json: given twice, expected once"),
         (["dashboard"], "not built yet"),
         ([], "COMMAND"),
     ],
@@ -315,11 +434,10 @@ class Page(HTMLParser):
         self.ids.add(named.get("id") or "")
         if tag == "tr":
             self._row: list[str] = []
+            self.rows[named.get("id") or ""] = self._row
         if tag == "td":
             self._row.append("")
-            if named.get("title") in CHOSEN:
-                self.rows[named["title"] or ""] = self._row
-        self._in_cell = tag == "td"
+            self._in_cell = True
         if tag == "script":
             self._script = named
         self.loads += [
@@ -327,7 +445,7 @@ class Page(HTMLParser):
         ]
 
     def handle_endtag(self, tag: str) -> None:
-        self._in_cell = False
+        self._in_cell = self._in_cell and tag != "td"
         if tag == "script":
             self._script = None
 
@@ -482,7 +600,9 @@ def test_consumers_that_do_wrong_are_found_out(
     assert crashed == ["text"]
     assert pairs["crasher"]["columns"]["text"]["detail"] == "signal SIGSEGV"
     assert pairs["crasher"]["whole"] == "crashed: signal SIGSEGV"
-    assert pairs["crasher"]["count"] == {"right": 5, "differing": 0, "refused": 0, "crashed": 1, "hung": 0}
+    assert pairs["crasher"]["count"] == {
+        "right": 5, "lucky": 0, "differing": 0, "refused": 0, "crashed": 1, "hung": 0,
+    }  # fmt: skip
 
     assert pairs["refuser"]["columns"]["kind"] == {
         "outcome": "refused",
@@ -493,6 +613,40 @@ def test_consumers_that_do_wrong_are_found_out(
 
     assert pairs["writer"]["written"] == {SCRIPT: "row 0: 1 became 99"}
     assert pairs["minimal"]["written"] == {}
+
+
+def test_who_reads_a_broken_column_right_was_lucky(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = "ProducerError: column 'b': code of element 0: got 15, expected 0 to 2, the categories"
+
+    def pair(consumer: str, **columns: tuple[str, str]) -> dict[str, Any]:
+        told = {name: {"outcome": outcome, "type": "", "detail": why} for name, (outcome, why) in columns.items()}
+        return {"producer": "maker", "consumer": consumer, "whole": "read", "columns": told, "written": {}}
+
+    read = {
+        "minimal": pair("minimal", a=("right", ""), b=("refused", fault), c=("refused", "TypeError: no")),
+        "pandas": pair("pandas", a=("right", ""), b=("right", ""), c=("right", "")),
+    }
+    maker = {"available": True, "reason": "", "note": "", "not_offered": {}, "frame_differs": {}}
+    about = {"reason": "", "table": {}, "producers": {"maker": maker}}
+    here = {name: {"available": True, "reason": "", "version": ""} for name in read}
+    monkeypatch.setattr(values, "_about", lambda _file: about)
+    monkeypatch.setattr(values, "_read_all", lambda name, *_: [read[name]])
+    monkeypatch.setattr(readers, "availability", lambda: here)
+    part = values.measure(None, quiet)
+    assert part["broken"] == {"maker": {"b": fault}}
+    assert part["nobody"] == {"maker": []}
+    minimal, pandas = part["pairs"]
+    assert {name: one["outcome"] for name, one in pandas["columns"].items()} == {
+        "a": "right", "b": "lucky", "c": "right",
+    }  # fmt: skip
+    assert pandas["count"] == {"right": 2, "lucky": 1, "differing": 0, "refused": 0, "crashed": 0, "hung": 0}
+    assert minimal["count"]["refused"] == 2
+    lines = [f"{line.what} {line.where}: {line.why}" for line in values_lines(part)]
+    assert lines == [
+        "minimal from maker refused c: TypeError: no",
+        f"maker contradicts itself in b: {fault}",
+        "lucky : the values are right, though the producer's column contradicts itself",
+    ]
 
 
 def test_a_column_that_nobody_reads_right_points_at_the_producer() -> None:
@@ -582,9 +736,9 @@ def test_the_surface_is_what_the_specification_says(ran: Ran) -> None:
         used = part["uses"][name]["names"]
         assert set(used["column"]) <= column
         assert {"ptr", "bufsize"} <= set(used["buffer"]) <= protocol
-    assert {"ptr", "bufsize", "owner", "device", "__dlpack_device__"} <= set(
-        part["offers"]["minimal"]["names"]["buffer"]
-    )
+    required = {"ptr", "bufsize", "owner", "device", "__dlpack_device__"}
+    assert required <= set(part["offers"]["minimal"]["names"]["buffer"])
+    assert required | {"__dlpack__"} <= set(part["offers"]["maximal"]["names"]["buffer"])
     # The device is asked for before the pointer is used: what the other three leave out.
     assert set(part["uses"]["minimal"]["names"]["buffer"]) == {"ptr", "bufsize", "__dlpack_device__"}
     assert part["uses"]["pandas"]["missed"]["column"] == ["_col"]
@@ -631,7 +785,13 @@ def test_the_ways_from_an_address_to_an_array(ran: Ran) -> None:
     (group,) = ran.parts["cost"]["sections"]["pointer"]
     assert group["baseline"] == "minimal.as_ndarray"
     timed = [name for name, one in group["alternatives"].items() if one["outcome"] == "timed"]
-    wanted = ["minimal.as_ndarray", "2021 recipe (no owner)", "numpy.frombuffer(owner)", "numpy.asarray(holder)"]
+    wanted = [
+        "minimal.as_ndarray",
+        "maximal.as_ndarray",
+        "2021 recipe (no owner)",
+        "numpy.frombuffer(owner)",
+        "numpy.asarray(holder)",
+    ]
     assert timed == wanted
 
 

@@ -1,14 +1,16 @@
 """Tables: the flights are whole, files of every kind are read, and frames hold what their source does."""
 
 import datetime as dt
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from buflend.bench import peers, tables
-from buflend.bench.cells import Cells, cells_of, difference
+from buflend.bench import peers, tables, values
+from buflend.bench.cells import Cells, difference
+from buflend.bench.conversion import cells_of
 
 pytestmark = pytest.mark.peers
 
@@ -148,6 +150,8 @@ def test_a_column_that_a_library_cannot_take_over_is_named() -> None:
         ("broken.parquet", b"PAR1 and nothing more", "cannot read it as parquet"),
         ("broken.arrow", b"ARROW1 and nothing more", "cannot read it as arrow"),
         ("twice.csv", b"a,a\n1,2\n", "columns named twice: a"),
+        ("latin.csv", b"caf\xe9,b\n1,2\n", "cannot read it as csv: UnicodeDecodeError"),
+        ("binary.csv", bytes(range(256)), "cannot read it as csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
@@ -164,9 +168,87 @@ def test_a_folder_is_no_table(tmp_path: Path) -> None:
         tables.load(str(tmp_path))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "table.csv")
+    with pytest.raises(tables.TableError, match="this is a pipe, expected a file"):
+        tables.load(str(tmp_path / "table.csv"))
+    with pytest.raises(tables.TableError, match="this is a device, expected a file"):
+        tables.load(os.devnull)
+
+
+def of_every_type() -> Any:
+    """Return a table of every type that pyarrow can write, of two chunks."""
+    import pyarrow as pa
+
+    both = pa.array([0, 1, 0], pa.int8())
+    words = pa.array(["a", None, "long enough to lie outside of the view"])
+    arrays = {
+        "binary": words.cast(pa.binary()),
+        "fixed": pa.array([b"ab", None, b"cd"], pa.binary(2)),
+        "list": pa.array([[1], None, [2, 3]]),
+        "struct": pa.array([{"a": 1}, None, {"a": 2}]),
+        "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+        "decimal": pa.array([1, None, 2], pa.decimal128(5, 2)),
+        "decimal256": pa.array([1, None, 2], pa.decimal256(50, 2)),
+        "null": pa.nulls(3),
+        "dense": pa.UnionArray.from_dense(both, pa.array([0, 0, 1], pa.int32()), [pa.array([1, 2]), words]),
+        "sparse": pa.UnionArray.from_sparse(both, [pa.array([1, 2, 3]), words]),
+        "month": pa.array([(1, 2, 3), None, (0, 0, 1)], pa.month_day_nano_interval()),
+        "runs": pa.RunEndEncodedArray.from_arrays([2, 3], ["x", "y"]),
+        "null in dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["x", None])),
+        "numbers in dictionary": pa.array([5, None, 6]).dictionary_encode(),
+    }
+    if hasattr(pa, "string_view"):
+        arrays |= {"view": words.cast(pa.string_view()), "binary view": words.cast(pa.binary_view())}
+    if hasattr(pa, "list_view"):
+        arrays["list view"] = pa.array([[1], None, [2, 3]], pa.list_view(pa.int64()))
+    return pa.table({name: pa.chunked_array([array, array]) for name, array in arrays.items()})
+
+
+def test_a_column_of_any_type_has_cells() -> None:
+    table = of_every_type()
+    found = cells_of(table)
+    assert list(found) == table.column_names
+    assert {len(cells.values) for cells in found.values()} == {6}
+    assert all(cells.type for cells in found.values())
+    for name, wanted in (
+        ("view", ["a", None, "long enough to lie outside of the view"]),
+        ("runs", ["x", "x", "y"]),
+        ("null in dictionary", ["x", None, None]),
+        ("numbers in dictionary", [5, None, 6]),
+    ):
+        cells = found[name]
+        assert [None if gone else value for value, gone in zip(cells.values, cells.missing, strict=True)] == wanted * 2
+    for name in ("binary", "list", "struct", "decimal", "null", "dense", "month", "list view"):
+        assert found[name].kind == "other"
+
+
+@pytest.mark.parametrize("rows", [6, 0])
+def test_a_file_of_any_type_is_compared(tmp_path: Path, rows: int) -> None:
+    import pyarrow as pa
+
+    table = of_every_type().slice(0, rows)
+    path = str(tmp_path / "every.arrow")
+    with pa.OSFile(path, "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    part = values.measure(path, lambda _text, _fraction: None)
+    assert part["available"], part["reason"]
+    assert part["table"]["rows"] == rows
+    assert len(part["table"]["columns"]) == table.num_columns
+    for name, made in part["producers"].items():
+        assert made["available"], made["reason"]
+        assert "dense" in made["not_offered"], name
+    for pair in part["pairs"]:
+        assert pair["whole"] == "read" or pair["whole"].startswith("refused: "), pair["whole"]
+    joined = tables.one_chunk(table)
+    assert joined.column_names == table.column_names
+    assert joined.column("numbers in dictionary").num_chunks <= 1
+
+
 def test_the_flights_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "FLIGHTS", "no_such_package")
-    with pytest.raises(tables.TableError, match=r"pip install 'buflend\[bench\]'"):
+    with pytest.raises(tables.TableError, match="pip install no_such_package"):
         tables.load()
 
 

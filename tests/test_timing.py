@@ -2,6 +2,8 @@
 
 import gc
 import time
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -38,6 +40,21 @@ def test_alternatives_are_called_in_turns_and_the_order_turns() -> None:
     done = timing.run({name: lambda name=name: call(name) for name in "abc"}, seconds=0, rounds=3)  # type: ignore[misc]
     assert done.calls == {"a": 1, "b": 1, "c": 1}
     assert "".join(log) == "abc" + "abc" + "bca" + "cab"  # once before, to see how long each takes
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_each_follows_each_other_equally_often(count: int) -> None:
+    orders = timing.balanced(range(count))
+    assert all(sorted(order) == list(range(count)) for order in orders)
+    for place in range(count):
+        assert set(Counter(order[place] for order in orders).values()) == {len(orders) // count}
+    behind = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(behind) == count * (count - 1)
+    assert set(behind.values()) == {len(orders) // count}
+
+
+def test_one_alternative_has_one_order() -> None:
+    assert timing.balanced(["alone"])[0] == ["alone"]
 
 
 def test_ratios_are_paired_by_round() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import exchanges, processes, readers, timing
 from .exchanges import SIZES, Group
-from .tables import sentence
+from .files import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +147,7 @@ def _tried(
 
 def _makes(result: Any) -> str:
     """Tell what type a reading of one column has, as the consumer's library calls it; empty for anything else."""
-    from .cells import cells_of
+    from .conversion import cells_of
 
     if hasattr(result, "_fields"):  # our column arrays
         result = {"": result}

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import lifetime, peers, readers, tables, values
 from .dtypes import dtype
+from .files import sentence
 from .producer import Buf, Col, Frame
-from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -54,7 +54,7 @@ def render(report: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    numbers = {"time": time_text, "size": size_text, "ratio": wording.ratio_text}
+    numbers: dict[str, Callable[[Any], str]] = {"time": time_text, "size": size_text, "ratio": wording.ratio_text}
     environment.filters |= {name: _unbroken(text) for name, text in numbers.items()} | {"counts": wording.count_text}
     figures = {name: figure.to_json() for name, figure in _figures(report["parts"]).items()}
     return environment.get_template("compare.html.j2").render(

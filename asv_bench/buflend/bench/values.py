@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import processes, readers, tables
 from .dtypes import Kind
-from .tables import sentence
+from .files import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,7 +105,8 @@ def _describe(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
-    from .cells import cells_of, difference
+    from .cells import difference
+    from .conversion import cells_of
 
     truth = cells_of(source.table)
     found = {}
@@ -244,7 +245,7 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _fresh(file: str | None) -> tuple[tables.Source, dict[str, Cells]]:
-    from .cells import cells_of
+    from .conversion import cells_of
 
     source = tables.load(file)
     # Copies, since a consumer may write into the memory that it is lent.
@@ -258,7 +259,8 @@ def _frame(
     frame: Any, source: dict[str, Cells], read: Callable[[Any], Any], order: dict[str, Any], tell: Tell
 ) -> tuple[dict[str, Any], bool]:
     """Read one producer's frame, whole or column by column, and judge it; tell also whether it was written to."""
-    from .cells import cells_of, difference
+    from .cells import difference
+    from .conversion import cells_of
 
     name = order["producer"]
     truth = source
@@ -301,7 +303,8 @@ def _frame(
 
 def _judge(result: Any, truth: Mapping[str, Cells], names: list[str]) -> dict[str, dict[str, Any]]:
     """Compare what a consumer made of some columns with what is true."""
-    from .cells import cells_of, difference
+    from .cells import difference
+    from .conversion import cells_of
 
     got = cells_of(result)
     nan_is_missing = type(result).__module__.partition(".")[0] == "pandas"

@@ -1,0 +1,65 @@
+"""The Makefile says in one line what it cannot do, and cleans up behind itself."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.peers  # starts make, which is not part of every environment
+
+MAKEFILE = Path(__file__).resolve().parent.parent / "Makefile"
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    shutil.copy(MAKEFILE, folder)
+    command = ["make", "--no-print-directory", "--directory", str(folder), *arguments]
+    return subprocess.run(["env", "-u", "MAKEFLAGS", *command], capture_output=True, check=False, text=True)  # noqa: S607 - those on the path
+
+
+def script(folder: Path, body: str) -> str:
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\n{body}\n", "utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("echo 'pyenv: python: command not found' >&2; echo 'It exists in: 3.12' >&2; exit 127", "does not run"),
+        ('test "$2" = "" || { echo "buflend needs Python 3.11 or newer" >&2; exit 1; }', "needs Python 3.11 or newer"),
+    ],
+)
+def test_an_interpreter_that_cannot_be_used_is_said_in_a_line(tmp_path: Path, body: str, said: str) -> None:
+    done = make(tmp_path, f"PYTHON={script(tmp_path, body)}", "lint")
+    assert done.returncode == 2
+    ours = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert len(ours) == 1
+    assert said in ours[0]
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
+    done = make(tmp_path, "PYTHON=no-such-python", "test")
+    assert done.returncode == 2
+    assert "no-such-python is not there or does not run" in done.stderr
+
+
+def test_the_dashboard_is_not_built_and_not_advertised(tmp_path: Path) -> None:
+    assert "dashboard" not in make(tmp_path, "help").stdout
+    done = make(tmp_path, "dashboard")
+    assert done.returncode == 2
+    assert "not built yet" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_clean_leaves_the_sources(tmp_path: Path) -> None:
+    made = [tmp_path / place for place in (".venv", "asv_bench/deep/__pycache__", "tests/__pycache__", "__pycache__")]
+    for folder in (*made, tmp_path / "minimal", tmp_path / "maximal", tmp_path / "shared" / "kept"):
+        folder.mkdir(parents=True)
+        (folder / "file").touch()
+    assert make(tmp_path, "clean").returncode == 0
+    assert not any(folder.exists() for folder in made)
+    assert (tmp_path / "shared" / "kept" / "file").exists()
+    assert (tmp_path / "asv_bench" / "deep").is_dir()
