@@ -90,7 +90,7 @@ def ratio_text(spread: Sequence[float]) -> str:
     Examples
     --------
     >>> ascii(ratio_text([5.05, 4.98, 5.22])), ascii(ratio_text([1.0, 1.0, 1.0]))
-    ("'5.05\xd7 (5\u20135.2)'", "'1\xd7'")
+    ("'5.05\\xd7 (5\\u20135.2)'", "'1\\xd7'")
     """
     if spread[0] == spread[1] == spread[2] == 1:
         return f"1{TIMES}"
@@ -103,7 +103,7 @@ def short_ratio(spread: Sequence[float]) -> str:
     Examples
     --------
     >>> ascii(short_ratio([5.05, 4.98, 5.22])), ascii(short_ratio([1.0, 1.0, 1.0]))
-    ("'5.05\xd7 \xb12%'", "'1\xd7'")
+    ("'5.05\\xd7 \\xb12%'", "'1\\xd7'")
     """
     if spread[0] == spread[1] == spread[2] == 1:
         return f"1{TIMES}"
