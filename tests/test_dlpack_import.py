@@ -64,9 +64,8 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "part": lambda b: as_ndarray(b, "int16", shape=(2, 2), offset=4),
     "nothing": lambda b: as_ndarray(b, shape=0),
     "buffer of an array": lambda b: as_buffer(as_ndarray(b)),
-    "array by DLPack": np.from_dlpack,
     "array by the array interface": np.asarray,
-    "capsule": lambda b: b.__dlpack__(max_version=(1, 0)),
+    "capsule": lambda b: b.__dlpack__(),
 }
 
 
