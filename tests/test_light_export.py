@@ -445,6 +445,16 @@ class Late:
         self.call()
 sys.held = Late(use(export()))
 """,
+    "a capsule that is dropped late, when other callbacks have the places of those that were freed": """
+import os
+class Late:
+    def __init__(self, capsule, kind=ctypes.PYFUNCTYPE(None, ctypes.c_void_p)):
+        self.capsule, self.kind, self.leave = capsule, kind, os._exit
+    def __del__(self):
+        taken = [self.kind(lambda _, leave=self.leave: leave(3)) for _ in range(300)]
+        self.capsule = None
+sys.held = Late(export())
+""",
     "a daemon thread": """
 import threading, time
 def run():

@@ -425,6 +425,18 @@ class TestJax:
         gc.collect()
         assert view.sum() == 499500
 
+    def test_one_of_several_devices_on_the_cpu(self, run_python: Callable[..., str]) -> None:
+        """Its capsule says (1, 3); all are one address space."""
+        code = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax
+from buflend.maximal import as_buffer, as_ndarray
+array = jax.device_put(jax.numpy.arange(3, dtype="int32"), jax.devices()[3])
+print(tuple(as_buffer(array).device), as_ndarray(array, "i4"))
+"""
+        assert run_python(code, site=True) == "(1, 0) [0 1 2]\n"
+
 
 @pytest.mark.peers
 class TestTvm:
