@@ -18,13 +18,6 @@ from buflend.shared import CPU, STATIC, CopyRequiredError, ProducerError
 from tests.capsules import refusal
 
 
-def released(make: Callable[[], Any]) -> tuple[Buffer, Any]:
-    """Return the buffer of an object that nothing else holds, and a function that tells whether it died."""
-    obj = make()
-    died = weakref.ref(obj)
-    return as_buffer(obj), died
-
-
 NDARRAYS: dict[str, Callable[[], Any]] = {
     "int64": lambda: np.arange(6),
     "float16": lambda: np.arange(6, dtype="f2"),
