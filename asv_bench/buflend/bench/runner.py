@@ -3,32 +3,25 @@
 Lives here: one case (`attempt`), a child for it (`run`), and the command `python -m buflend.bench.runner CONSUMER`,
 which prints one JSON object a line and case. Must not know: scores.
 
-The rules: the process that runs the command imports the library and uses nothing of it, so that no thread of the
-library exists when children are forked. A child ends by `os._exit`: nothing of the parent's is torn down in it. Where
+The rules: the process that runs the command imports the library and uses nothing of it, as `child` asks for. Where
 there is no fork, a fresh interpreter reads each case.
 """
 
 import argparse
-import contextlib
 import gc
 import json
 import os
-import select
-import signal
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from . import verdict
+from . import child, verdict
 from .cases import Case, all_cases
+from .child import LIMIT
 from .consumers import Consumer, consumers
 from .verdict import Verdict
-
-LIMIT = 20.0
-"""Seconds a case may take."""
 
 SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
 """Environment of the runner: no thread pools, which a forked child would wait for in vain."""
@@ -137,42 +130,10 @@ def run_apart(consumer: Consumer, cases: Iterable[Case], limit: float = LIMIT) -
 
 
 def _fork(consumer: Consumer, case: Case, limit: float) -> Result:
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _answer(consumer, case, writing)
-    os.close(writing)
-    parts, deadline = [], time.monotonic() + limit
-    try:
-        while ready := select.select([reading], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            part = os.read(ready[0], 1 << 16)
-            if not part:
-                break
-            parts.append(part)
-    finally:
-        os.close(reading)
-        if not ready:
-            os.kill(child, signal.SIGKILL)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if not ready:
+    answer, code = child.run(lambda: _judge(consumer, case), limit)
+    if code is None:
         return Result(case.name, "hung", f"no answer in {limit:g} s", [])
-    return _result(case, b"".join(parts), code)
-
-
-def _answer(consumer: Consumer, case: Case, writing: int) -> NoReturn:
-    """Run the case in the child, write what became of it, and end."""
-    code = 1
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)  # what a panic prints is in its exception too
-        _no_core()
-        os.write(writing, _judge(consumer, case))
-        code = 0
-    finally:
-        os._exit(code)
+    return _result(case, answer, code)
 
 
 def _judge(consumer: Consumer, case: Case) -> bytes:
@@ -183,16 +144,9 @@ def _judge(consumer: Consumer, case: Case) -> bytes:
     return json.dumps(judged._asdict()).encode()
 
 
-def _no_core() -> None:
-    with contextlib.suppress(ImportError, ValueError):  # ImportError: Windows
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def _result(case: Case, answer: bytes, code: int) -> Result:
     if code:
-        return Result(case.name, "crashed", _signal(-code) if code < 0 else f"exit code {code:#x}", [])
+        return Result(case.name, "crashed", child.death(code), [])
     try:
         told = json.loads(answer)
     except ValueError:
@@ -200,13 +154,6 @@ def _result(case: Case, answer: bytes, code: int) -> Result:
     if "broken" in told:
         raise BrokenCaseError(f"case {case.name!r}:\n{told['broken']}")
     return Result(case.name, **told)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def main(argv: list[str] | None = None) -> int:
