@@ -17,7 +17,6 @@ from buflend.maximal import Buffer, Native, as_buffer, as_memoryview, as_ndarray
 from buflend.shared import CPU, STATIC, CopyRequiredError, ProducerError
 from tests.capsules import refusal
 
-
 NDARRAYS: dict[str, Callable[[], Any]] = {
     "int64": lambda: np.arange(6),
     "float16": lambda: np.arange(6, dtype="f2"),
