@@ -521,7 +521,14 @@ class TestProducers:
     @pytest.mark.parametrize("offer", [True, False], ids=["then read by another protocol", "then refused"])
     def test_a_refusal_keeps_nothing(self, offer: bool) -> None:
         memory = np.arange(4, dtype="u1")
-        obj = refuser(BufferError("no"), **({"__array_interface__": memory.__array_interface__} if offer else {}))
+
+        class Refuser(Producer):  # raises anew: an error that is kept would itself hold the frames
+            def __dlpack__(self, **options: Any) -> object:
+                raise BufferError("no")
+
+        obj: Any = Refuser()
+        if offer:
+            obj.__array_interface__ = memory.__array_interface__
         died = weakref.ref(obj)
         gc.disable()
         try:
