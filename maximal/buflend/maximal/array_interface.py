@@ -4,14 +4,13 @@ Lives here: what a buffer says by it (unsigned bytes) and what is read of others
 protocol".
 """
 
-from operator import index
 from typing import Any
 
 from ..shared.array_interface import read_interface
 from ..shared.device import CPU
 from ..shared.errors import ProducerError
 from ..shared.exporter import exported
-from ..shared.memory import Memory, failed, offers
+from ..shared.memory import Memory, failed, foreign_integer, offers
 from .found import Found
 
 NAME = "__array_interface__"
@@ -47,7 +46,7 @@ def _from_exporter(obj: object, found: dict[str, Any], nbytes: int, whose: str) 
     if lent is None:
         raise ProducerError(f"{whose}['data']", got=data, expected="an address with access, or an exported buffer")
     address, view = lent
-    offset = index(found.get("offset", 0))
+    offset = foreign_integer(found.get("offset", 0), f"{whose}['offset']")
     if offset < 0 or offset + nbytes > view.nbytes:
         raise ProducerError(
             f"{whose}['data']", got=f"{view.nbytes} bytes", expected=f"{nbytes} bytes behind offset {offset}"

@@ -28,7 +28,7 @@ def pyarrow_array(memory: Memory, type: Any = None) -> Any:  # noqa: A002 - pyar
 
 def schema() -> object:
     """Return the `arrow_schema` capsule of every buffer."""
-    if "pyarrow" in sys.modules:
+    if _is_loaded():
         import pyarrow as pa
 
         return pa.field("", pa.uint8(), nullable=False).__arrow_c_schema__()
@@ -43,7 +43,7 @@ def array(memory: Memory, requested_schema: object = None) -> tuple[object, obje
     A requested schema is best effort by the specification. pyarrow casts where it makes the capsules; else it is left
     aside, and bytes are what comes.
     """
-    if "pyarrow" in sys.modules:
+    if _is_loaded():
         pair: tuple[object, object] = pyarrow_array(memory).__arrow_c_array__(requested_schema)
         return pair
     from ..shared.arrow_export import array_capsule
@@ -56,12 +56,16 @@ def device_array(memory: Memory, requested_schema: object = None, **options: Any
     for name, value in options.items():
         if value is not None:
             raise NotImplementedError(f"__arrow_c_device_array__: got {name}={value!r}, an option that is not known")
-    if memory.device == CPU and "pyarrow" in sys.modules:
+    if memory.device == CPU and _is_loaded():
         pair: tuple[object, object] = pyarrow_array(memory).__arrow_c_device_array__(requested_schema)
         return pair
     from ..shared.arrow_export import device_array_capsule
 
     return schema(), device_array_capsule(_data(memory), memory.device)
+
+
+def _is_loaded() -> bool:
+    return sys.modules.get("pyarrow") is not None
 
 
 def _data(memory: Memory) -> Data:

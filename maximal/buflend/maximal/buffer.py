@@ -180,6 +180,7 @@ def _restore(data: object, readonly: bool) -> Buffer:  # noqa: FBT001 - pickle p
 
 # What is asked of any other object, in order: the first that is offered and answers is taken.
 _LADDER = (
+    dlpack_table.read,
     dlpack.read,
     cuda_array_interface.read,
     array_interface.read,
@@ -221,7 +222,7 @@ def as_buffer(obj: object) -> Buffer:
     Memory of a GPU is ordered before the default stream's work from the moment of this call on, since a buffer carries
     no stream: by DLPack's `stream`, or by waiting for the stream that the CUDA array interface names.
     """
-    reader = _direct.get(type(obj)) or _find(type(obj))
+    reader = _natives.get(type(obj)) or native.reader(type(obj))
     if reader is not None and (found := reader(obj)) is not None:
         # Its numbers are the library's own: the short way, without the checks.
         made = _new(Buffer)
@@ -229,7 +230,7 @@ def as_buffer(obj: object) -> Buffer:
         if reader is _read_ndarray:
             try:
                 made.__dlpack__ = dlpack.of_bytes(made)
-            except BufferError:  # in a subinterpreter: said when the export is asked for
+            except (BufferError, ImportError):  # a subinterpreter, an old NumPy: seen to when the export is asked for
                 pass
         return made
     if issubclass(type(obj), Buffer):
@@ -237,16 +238,19 @@ def as_buffer(obj: object) -> Buffer:
     if isinstance(obj, memory.Memory) and issubclass(type(obj), memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
     refusal: RefusedError | None = None
-    for read in _LADDER:
-        try:
-            found = read(obj)
-        except RefusedError as error:
-            refusal = refusal or error
-            continue
-        if found is not None:
-            return _checked(found, type(obj).__name__)
-    if refusal is not None:
-        raise failed(type(obj).__name__, refusal.protocol, refusal.error) from refusal.error
+    try:
+        for read in _LADDER:
+            try:
+                found = read(obj)
+            except RefusedError as error:
+                refusal = refusal or error
+                continue
+            if found is not None:
+                return _checked(found, type(obj).__name__)
+        if refusal is not None:
+            raise failed(type(obj).__name__, refusal.protocol, refusal.error) from refusal.error
+    finally:
+        refusal = None  # its traceback holds this frame: without this, a cycle would keep the object
     raise TypeError(
         f"cannot read the memory of a {type(obj).__module__}.{type(obj).__qualname__}: looked for a Buffer, for a "
         "native buffer of NumPy, pyarrow or CuPy, for __dlpack__, __cuda_array_interface__, __array_interface__, the "
@@ -254,17 +258,7 @@ def as_buffer(obj: object) -> Buffer:
     )
 
 
-# Types whose objects are read without asking them for a protocol: native buffers, and types with DLPack's exchange
-# table. Another type is looked at again each time: its library may be imported later.
-_direct: dict[type, Any] = {}
-_new, _read_ndarray = object.__new__, native.read_ndarray
-
-
-def _find(kind: type) -> Any:
-    reader = native.reader(kind) or dlpack_table.reader(kind)
-    if reader is not None:
-        _direct[kind] = reader
-    return reader
+_natives, _new, _read_ndarray = native.readers, object.__new__, native.read_ndarray
 
 
 def _checked(found: Found, whose: str) -> Buffer:

@@ -10,7 +10,7 @@ from typing import Any
 from ..shared.array_interface import read_interface
 from ..shared.cuda import synchronize
 from ..shared.device import UNKNOWN_ID, Device
-from ..shared.errors import ProducerError
+from ..shared.errors import DeviceError, ProducerError
 from ..shared.memory import Memory, failed, offers
 from .found import Found
 
@@ -56,6 +56,9 @@ def _wait(stream: Any, field: str) -> None:
         raise ProducerError(field, got=stream, expected="None, 1, 2 or a stream's handle; 0 is forbidden")
     cupy: Any = sys.modules.get("cupy")
     if cupy is not None:
-        cupy.cuda.ExternalStream(stream).synchronize()
+        try:
+            cupy.cuda.ExternalStream(stream).synchronize()
+        except RuntimeError as error:
+            raise DeviceError(f"{field}: the CUDA runtime does not answer: {error}") from error
     else:
         synchronize(stream)

@@ -4,25 +4,25 @@ Lives here: what a buffer exports (unsigned bytes) and how a producer is asked. 
 which are `shared`'s.
 """
 
-from sys import modules
 from typing import Any
 
 from ..shared.device import CPU
 from ..shared.dlpack import VERSION, Tensor, is_contiguous
 from ..shared.dlpack_import import default_stream, read_capsule
 from ..shared.dlpack_table import strided
+from ..shared.errors import EXITS
 from ..shared.memory import Memory, device_of, offers
 from .found import Found, RefusedError
 
 
 def method(memory: Memory) -> Any:
     """Return the `__dlpack__` of a block of memory: one dimension of unsigned bytes."""
-    if memory._device is CPU and "numpy" in modules:
-        return of_bytes(memory)
     tensor = Tensor(memory.ptr, (memory.bufsize,), (1,), device=memory.device, readonly=memory.readonly)
     try:
+        if memory._device is CPU:
+            return of_bytes(memory)
         from ..shared.dlpack_export import exporter
-    except ImportError:  # no NumPy
+    except ImportError:  # no NumPy, or one before 2.1
         from ..shared.dlpack_light import exporter
     return exporter(memory.owner, tensor)
 
@@ -60,7 +60,11 @@ def _ask(obj: Any) -> Any:
     try:
         try:
             return obj.__dlpack__(max_version=VERSION, **options)
-        except TypeError:
+        except TypeError as error:
+            if type(error) is not TypeError:  # pyarrow refuses with a class of its own, which means what it says
+                raise
             return obj.__dlpack__(**options)
-    except Exception as error:
+    except EXITS:
+        raise
+    except BaseException as error:
         raise RefusedError("__dlpack__()", error) from error

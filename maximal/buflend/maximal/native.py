@@ -14,7 +14,7 @@ from ..shared.device import CPU, to_device
 from ..shared.dlpack_import import default_stream
 from ..shared.dlpack_table import lazy_values
 from ..shared.errors import CopyRequiredError, DeviceError
-from ..shared.exporter import writable_address
+from ..shared.exporter import exported, writable_address
 from .found import Found
 
 
@@ -43,6 +43,10 @@ def native_of(owner: object) -> Native:
 Reader = Callable[[Any], Found | None]
 
 
+# The libraries' own classes -> their readers. Subclasses are looked up each time: they may be thrown away.
+readers: dict[type, Reader] = {}
+
+
 def reader(kind: type) -> Reader | None:
     """Return what reads the native buffers of a type, None for any other type.
 
@@ -50,7 +54,9 @@ def reader(kind: type) -> Reader | None:
     """
     for module, name, exact, read in _READERS:
         library = getattr(sys.modules.get(module), name, None)
-        if library is not None and (kind is library or (not exact and issubclass(kind, library))):
+        if kind is library:
+            readers[kind] = read
+        if kind is library or (library is not None and not exact and issubclass(kind, library)):
             return read
     return None
 
@@ -89,14 +95,23 @@ def _arrow(buffer: Any) -> Found:
 def _cupy(array: Any) -> Found:
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise _strided(array)
-    device = to_device(array.__dlpack_device__(), "cupy.ndarray.__dlpack_device__()")
-    if array.nbytes:
-        # A buffer carries no stream: what is queued must come before the default stream's work from here on.
-        try:
+    try:
+        device = to_device(array.__dlpack_device__(), "cupy.ndarray.__dlpack_device__()")
+        if array.nbytes:
+            # A buffer carries no stream: what is queued must come before the default stream's work from here on.
             array.__dlpack__(stream=default_stream(device))
-        except RuntimeError as error:
-            raise DeviceError(f"the CUDA runtime does not answer: {error}") from error
+    except RuntimeError as error:
+        raise DeviceError(f"the CUDA runtime does not answer: {error}") from error
     return array.data.ptr, array.nbytes, array, device, False
+
+
+def _scalar(scalar: Any) -> Found | None:
+    """Return where a scalar of NumPy lies: its array interface is that of a temporary before NumPy 2.5."""
+    lent = exported(scalar)
+    if lent is None:
+        return None
+    address, view = lent
+    return address, view.nbytes, view, CPU, view.readonly
 
 
 def _strided(array: Any) -> CopyRequiredError:
@@ -124,6 +139,7 @@ def _torch(tensor: Any) -> Found | None:
 _READERS: tuple[tuple[str, str, bool, Reader], ...] = (
     ("numpy", "ndarray", True, read_ndarray),
     ("numpy", "ndarray", False, _read_any_ndarray),
+    ("numpy", "generic", False, _scalar),
     ("torch", "Tensor", True, _torch),
     ("pyarrow", "Buffer", False, _arrow),
     ("cupy", "ndarray", False, _cupy),

@@ -31,8 +31,8 @@ def typestr_size(typestr: Any, whose: str) -> int:
     (8, 1, 12)
     """
     try:
-        size = int(typestr[2:]) * _UNITS[typestr[1]]
-    except (TypeError, IndexError, ValueError, KeyError):
+        size = int(typestr[2:].partition("[")[0]) * _UNITS[typestr[1]]  # NumPy says the unit of a date behind its size
+    except (AttributeError, TypeError, IndexError, ValueError, KeyError):
         size = -1
     if size < 0 or typestr[0] not in "<>|=":
         raise ProducerError(f"{whose}['typestr']", got=typestr, expected="a type of plain data, such as '<f8'")

@@ -6,7 +6,7 @@ A callback may run with an exception pending, on any thread, while modules are c
 
 - its first statement clears the error, with a call without arguments: any other ctypes call would raise that error
   instead, `release` would stay set, and Arrow C++ aborts the process then;
-- its thunk is immortal, and every name it uses is bound as a default;
+- its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
 - what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
   does nothing;
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
@@ -76,12 +76,13 @@ def _release_of(struct: type[ArrowSchema] | type[ArrowArray]) -> int:
         n_children: int = struct.n_children.offset,
         children: int = struct.children.offset,
         dictionary: int = struct.dictionary.offset,
+        span: Any = range,
     ) -> None:
         clear()
         if not at(address + own).value:
             return
         # Each part by its own release, which is NULL where the part was moved out.
-        parts = [at(at(address + children).value + 8 * i).value for i in range(count(address + n_children).value)]
+        parts = [at(at(address + children).value + 8 * i).value for i in span(count(address + n_children).value)]
         for part in [*parts, at(address + dictionary).value]:
             if part and at(part + own).value:
                 call(at(part + own).value)(part)

@@ -10,6 +10,7 @@ from typing import Any
 from .device import device_name
 from .dlpack import Tensor, is_contiguous
 from .errors import DeviceError
+from .exporter import writable_address
 
 _LIBRARIES = ("libcudart.so.13", "libcudart.so.12", "libcudart.so", "cudart64_13.dll", "cudart64_12.dll")
 _TO_HOST = 2  # cudaMemcpyDeviceToHost
@@ -53,8 +54,8 @@ def synchronize(stream: int) -> None:
     check(runtime().cudaStreamSynchronize(stream), f"waiting for stream {stream:#x}")
 
 
-def to_host(owner: object, tensor: Tensor) -> Any:
-    """Return a copy of device memory as an ndarray of bytes.
+def to_host(owner: object, tensor: Tensor) -> bytearray:
+    """Return a copy of device memory.
 
     Raises
     ------
@@ -64,16 +65,15 @@ def to_host(owner: object, tensor: Tensor) -> Any:
         When the elements are strided.
     """
     del owner  # alive while the caller's frame is
-    import numpy as np
-
     if tensor.device[0] not in (2, 13):
         raise DeviceError(f"a copy from {device_name(tensor.device)} to the host is not made here; ask its own library")
     if not is_contiguous(tensor.shape, tensor.strides):
         raise BufferError(
             "strided device memory is not copied to the host here: make it contiguous on the device first"
         )
-    host = np.empty(tensor.nbytes, np.uint8)
+    cudart = runtime()
+    host = bytearray(tensor.nbytes)
     if tensor.nbytes:
-        status = runtime().cudaMemcpy(host.ctypes.data, tensor.ptr, tensor.nbytes, _TO_HOST)
+        status = cudart.cudaMemcpy(writable_address(host), tensor.ptr, tensor.nbytes, _TO_HOST)
         check(status, f"copying {tensor.nbytes} bytes to the host")
     return host

@@ -17,7 +17,6 @@ from weakref import ref
 
 import numpy as np
 
-from .arrays import to_ndarray
 from .cpython import capsule_pointer, current_interpreter, interpreter_id
 from .device import CPU, Device
 from .dlpack import (
@@ -38,12 +37,17 @@ from .dlpack import (
     is_contiguous,
 )
 from .dlpack_method import Method
+from .exporter import writable_address
 from .loan import ByteLoan, Loan
-from .memory import Memory
+from .memory import Memory, to_memoryview
+
+if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
+    raise ImportError(f"DLPack export through NumPy needs NumPy 2.1 or newer, this is {np.__version__}")
 
 Export = Callable[..., object]
 
 _TENSOR_AT = {LEGACY: DLManagedTensor.dl_tensor.offset, VERSIONED: DLManagedTensorVersioned.dl_tensor.offset}
+_MOST_DIMENSIONS = 64  # of an ndarray
 _DEVICE_AT, _DTYPE_AT = DLTensor.device.offset, DLTensor.dtype.offset
 _word64, _word32 = ctypes.c_uint64.from_address, ctypes.c_uint32.from_address
 
@@ -70,12 +74,14 @@ def exporter(owner: object, tensor: Tensor) -> Export:
         In a subinterpreter, where the deleters of NumPy's capsules deadlock, and for more than 64 dimensions.
     """
     _require_main()
+    if len(tensor.shape) > _MOST_DIMENSIONS:
+        raise BufferError(f"shape: got {len(tensor.shape)} dimensions, expected {_MOST_DIMENSIONS} at most")
     if tensor.device == CPU and tensor.dtype in NUMPY_TYPES:
         method: Export = _shell(owner, tensor, NUMPY_TYPES[tensor.dtype]).__dlpack__
         return method
-    fixed = FIXED_BITS.get(tensor.dtype[0], tensor.dtype[1])
-    if tensor.dtype[1] != fixed or not tensor.dtype[1] or not tensor.dtype[2]:
-        raise BufferError(f"dtype: got (code, bits, lanes) {tensor.dtype}, expected {fixed} bits and 1 lane or more")
+    code, bits, lanes = tensor.dtype
+    if not (0 <= code < 2**8 and 0 < bits < 2**8 and 0 < lanes < 2**16 and bits == FIXED_BITS.get(code, bits)):
+        raise BufferError(f"dtype: got (code, bits, lanes) {tensor.dtype}, expected numbers that DLPack knows together")
     return (_Poked if tensor.dtype[1] * tensor.dtype[2] in STAND_INS else _Patched)(owner, tensor).__dlpack__
 
 
@@ -88,7 +94,7 @@ def bytes_exporter(memory: Memory) -> Export:
     shell = _frombuffer(loan, _u1, memory._bufsize)
     if memory._readonly:
         shell.setflags(write=False)
-    loan.shell = id(shell)
+    loan.shell = ref(shell)
     method: Export = shell.__dlpack__
     return method
 
@@ -137,8 +143,8 @@ class _Poked(Method):
         _word32(at + _DTYPE_AT).value = self.dtype_word
         return capsule
 
-    def make_copy(self, name: bytes, memory: Any) -> object:
-        return _over_copy(self.tensor, memory).make(name, CPU, copied=False, fresh=True)
+    def make_copy(self, name: bytes, copy: bytearray) -> object:
+        return _over_copy(self.tensor, copy).make(name, CPU, copied=False, fresh=True)
 
 
 class _Patched(Method):
@@ -175,18 +181,19 @@ class _Patched(Method):
             inner.shape[i], inner.strides[i] = extent, step
         return capsule
 
-    def make_copy(self, name: bytes, memory: Any) -> object:
-        return _over_copy(self.tensor, memory).make(name, CPU, copied=False, fresh=True)
+    def make_copy(self, name: bytes, copy: bytearray) -> object:
+        return _over_copy(self.tensor, copy).make(name, CPU, copied=False, fresh=True)
 
-    def _copy(self) -> Any:
+    def _copy(self) -> bytearray:
         tensor = self.tensor
         if not is_contiguous(tensor.shape, tensor.strides):
             raise BufferError(
                 "copy=True: elements below a byte, or of several lanes, are copied where they are contiguous"
             )
-        return to_ndarray(Memory(tensor.ptr, tensor.nbytes, owner=self.owner, device=tensor.device)).copy()
+        return bytearray(to_memoryview(Memory(tensor.ptr, tensor.nbytes, owner=self.owner, device=tensor.device)))
 
 
-def _over_copy(tensor: Tensor, memory: Any) -> _Patched:
-    """Return the method of a copy in host memory: an ndarray of bytes in the order of the original."""
-    return _Patched(memory, tensor._replace(ptr=memory.ctypes.data, device=CPU, readonly=False))
+def _over_copy(tensor: Tensor, copy: bytearray) -> _Patched:
+    """Return the method of a copy in host memory, laid out as the original."""
+    ptr = writable_address(copy) if copy else 0
+    return _Patched(copy, tensor._replace(ptr=ptr, device=CPU, readonly=False))

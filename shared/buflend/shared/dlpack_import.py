@@ -54,7 +54,8 @@ def read_capsule(capsule: object) -> tuple[Tensor, int]:
         raise ProducerError("__dlpack__()", got=capsule, expected="a capsule") from None
     address = capsule_pointer(capsule, VERSIONED if versioned else LEGACY)
     if not versioned:
-        return read_tensor(TensorBytes.from_address(address))
+        # The struct before 1.0 cannot say that memory may be written, and what does not say so is not written to.
+        return read_tensor(TensorBytes.from_address(address), flags=READ_ONLY)
     raw = _VersionedBytes.from_address(address)
     major, minor, _, _, flags = _HEAD.unpack_from(raw)
     if major != VERSION[0]:  # nothing behind the version may be read; dropping the capsule calls the deleter

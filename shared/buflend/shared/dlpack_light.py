@@ -23,7 +23,7 @@ from .cpython import (
     raw_calloc,
     raw_free,
 )
-from .device import Device
+from .device import CPU, Device
 from .dlpack import (
     IS_COPIED,
     READ_ONLY,
@@ -34,7 +34,9 @@ from .dlpack import (
     is_contiguous,
 )
 from .dlpack_method import Method
+from .exporter import writable_address
 from .loan import Loan
+from .memory import Memory, to_memoryview
 
 _Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
@@ -134,12 +136,12 @@ class _Light(Method):
         managed.deleter = _DELETER[name]
         return new_capsule(address, name, _DESTRUCTOR[name])
 
-    def make_copy(self, name: bytes, memory: Any) -> object:
-        copy = self.tensor._replace(ptr=ctypes.addressof(memory), device=Device(1, 0), readonly=False)
-        return _Light(memory, copy).make(name, Device(1, 0), copied=False, fresh=True)
+    def make_copy(self, name: bytes, copy: bytearray) -> object:
+        tensor = self.tensor._replace(ptr=writable_address(copy) if copy else 0, device=CPU, readonly=False)
+        return _Light(copy, tensor).make(name, CPU, copied=False, fresh=True)
 
-    def _copy(self) -> Any:
+    def _copy(self) -> bytearray:
         tensor = self.tensor
         if not is_contiguous(tensor.shape, tensor.strides):
             raise BufferError("copy=True: without NumPy, elements are copied where they are contiguous")
-        return ctypes.create_string_buffer(ctypes.string_at(tensor.ptr, tensor.nbytes), max(tensor.nbytes, 1))
+        return bytearray(to_memoryview(Memory(tensor.ptr, tensor.nbytes, owner=self.owner, device=tensor.device)))

@@ -4,14 +4,13 @@ Lives here: stream, max_version, dl_device and copy. Must not know: how a capsul
 standard 2025.12, `array.__dlpack__`; `dlpack.h` 1.3.
 """
 
-from typing import Any
-
 from .device import CPU, HOST_READABLE, Device, device_name, to_device
 from .dlpack import LEGACY, VERSIONED, Tensor
 from .errors import ProducerError
+from .loan import Keeper
 
 
-class Method:
+class Method(Keeper):
     """The `__dlpack__` of a tensor; a way to export says how a capsule is made."""
 
     def __init__(self, owner: object, tensor: Tensor) -> None:
@@ -22,8 +21,8 @@ class Method:
         """Return a capsule of a name that says where the memory lies; with `copied`, over a copy on the host."""
         raise NotImplementedError
 
-    def make_copy(self, name: bytes, memory: Any) -> object:
-        """Return a capsule over a copy that was made on the host: an ndarray of bytes, C order."""
+    def make_copy(self, name: bytes, copy: bytearray) -> object:
+        """Return a capsule over a copy of the bytes that was made on the host: a bytearray."""
         raise NotImplementedError
 
     def __dlpack__(
@@ -40,8 +39,8 @@ class Method:
         check_stream(device, stream)
         if device != self.tensor.device and (device != CPU or self.tensor.device[0] not in HOST_READABLE):
             return self._moved(device, copy=copy, versioned=versioned)
-        if copy and device[0] not in HOST_READABLE:
-            raise BufferError(f"copy=True: a copy within {device_name(device)} is not made here; pass dl_device=(1, 0)")
+        if copy and device != CPU:
+            raise BufferError(f"copy=True: a copy on {device_name(device)} is not made here; pass dl_device=(1, 0)")
         if self.tensor.readonly and not versioned and not copy:
             raise BufferError("the memory is read-only, which DLPack before 1.0 cannot say: pass max_version=(1, 0)")
         return self.make(VERSIONED if versioned else LEGACY, device, copied=bool(copy))

@@ -5,69 +5,61 @@ becomes of the memory. A table is consumed here and never offered: a Python call
 """
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 from .cpython import capsule_is_valid, capsule_pointer
 from .device import CPU, Device
 from .dlpack import VERSION, is_contiguous
-from .dlpack_import import TENSOR, TensorBytes, read_tensor
+from .dlpack_import import TensorBytes, read_tensor
 from .errors import CopyRequiredError
 
 _NAME = b"dlpack_exchange_api"
 _PREVIOUS_AT, _TENSOR_FROM_PY_AT = 8, 40  # offsets in the table
 _Fill = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
-_addressof = ctypes.addressof
-_long = ctypes.c_int64.from_address
-_BYTE = 8  # bits
-_CPU = CPU[0]
 
 Bytes = tuple[int, int, object, Device, bool]
 
 
-def reader(kind: type) -> Callable[[Any], Bytes | None] | None:
-    """Return what reads the bytes of a type's objects by its exchange table, None where it has none that is understood.
+def read(obj: Any) -> Bytes | None:
+    """Return what the exchange table of an object's type says of its bytes.
 
-    The function returns address, bytes, owner (the object: the description is borrowed), device and access; None for an
-    object that must be asked otherwise: its memory is not the CPU's, whose order with other work the table leaves open,
-    or it is part of a computation that is recorded, at which the table does not look.
+    Returns
+    -------
+    tuple or None
+        Address, bytes, owner (the object: the description is borrowed), device, and that it is read-only, since a table
+        does not say that memory may be written. None where the type has no table that is understood, and for an object
+        that must be asked otherwise: its memory is not the CPU's, whose order with other work the table leaves open, or
+        it is part of a computation that is recorded, at which the table does not look.
+
+    Raises
+    ------
+    CopyRequiredError
+        When the values are strided, or not those in memory.
     """
-    fill = _fill_of(getattr(kind, "__dlpack_c_exchange_api__", None))
+    kind = type(obj)
+    fill = _fill_of(kind)
     if fill is None:
         return None
-    is_conj, is_neg = (getattr(kind, name, _never) for name in ("is_conj", "is_neg"))
-
-    def read(obj: Any) -> Bytes | None:
-        if is_neg(obj) or is_conj(obj):
-            raise lazy_values(obj)
-        if getattr(obj, "requires_grad", False):
+    if getattr(kind, "is_neg", _never)(obj) or getattr(kind, "is_conj", _never)(obj):
+        raise lazy_values(obj)
+    if getattr(obj, "requires_grad", False):
+        return None
+    raw = TensorBytes()
+    try:
+        if fill(obj, ctypes.addressof(raw)):
             return None
-        raw = TensorBytes()
-        try:
-            if fill(obj, _addressof(raw)):
-                return None
-        except RuntimeError:  # torch: no memory, or a type that DLPack lacks
-            return None
-        data, device_type, _, ndim, _, bits, lanes, shape, strides, byte_offset = unpack(raw)
-        if device_type != _CPU:
-            return None
-        if ndim == 1 and data and not bits % _BYTE and (not strides or _long(strides).value == 1):
-            return data + byte_offset, _long(shape).value * bits // _BYTE * lanes, obj, CPU, False
-        return _read_any(obj, raw)
-
-    unpack = TENSOR.unpack_from
-    return read
+    except RuntimeError:  # torch: no memory, or a type that DLPack lacks
+        return None
+    tensor, nbytes = read_tensor(raw)
+    if tensor.device != CPU:
+        return None
+    if not is_contiguous(tensor.shape, tensor.strides):
+        raise strided(obj, tensor.shape, tensor.strides)
+    return tensor.ptr, nbytes, obj, CPU, True
 
 
 def _never(_: object) -> bool:
     return False
-
-
-def _read_any(obj: Any, raw: Any) -> Bytes:
-    tensor, nbytes = read_tensor(raw)
-    if not is_contiguous(tensor.shape, tensor.strides):
-        raise strided(obj, tensor.shape, tensor.strides)
-    return tensor.ptr, nbytes, obj, CPU, False
 
 
 def lazy_values(obj: object) -> CopyRequiredError:
@@ -86,9 +78,25 @@ def strided(obj: object, shape: tuple[int, ...], strides: tuple[int, ...]) -> Co
     )
 
 
-def _fill_of(capsule: Any) -> Any:
+def _fill_of(kind: type) -> Any:
+    """Return the function of a type's table that fills a DLTensor, None without one; asked of the class that has it."""
+    if not hasattr(kind, _ATTRIBUTE):
+        return None
+    for base in kind.__mro__:
+        if _ATTRIBUTE in vars(base):
+            if base not in _fills:
+                _fills[base] = _fill_in(getattr(base, _ATTRIBUTE))
+            return _fills[base]
+    return None
+
+
+_ATTRIBUTE = "__dlpack_c_exchange_api__"
+_fills: dict[type, Any] = {}  # a table lives as long as the process, and so may the class that has it
+
+
+def _fill_in(capsule: Any) -> Any:
     """Return the function of a table that fills a DLTensor; an older table may hang on a newer one."""
-    if capsule is None or not capsule_is_valid(capsule, _NAME):
+    if not capsule_is_valid(capsule, _NAME):
         return None
     address = capsule_pointer(capsule, _NAME)
     while address:

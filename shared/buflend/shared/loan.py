@@ -9,7 +9,8 @@ and a cycle through it would never be freed.
 
 import gc
 import sys
-from ctypes import addressof, cast, py_object
+from ctypes import addressof
+from types import BuiltinMethodType
 from typing import Any, NamedTuple
 
 from .device import CPU, Device
@@ -57,13 +58,19 @@ class Loan:
 
 
 class ByteLoan(Anchor):
-    """A loan of bytes through NumPy: an anchor that knows the address of the array made over it, its only holder.
+    """A loan of bytes through NumPy: an anchor that knows, weakly, the array made over it, its holder.
 
     The array's references count the exports. Cheaper than a `Loan`, since NumPy takes it as a buffer and no interface
     has to be written; its length is a lie, but what NumPy exports of the array shows nothing of it.
     """
 
     __slots__ = ("shell",)
+
+
+class Keeper:
+    """What keeps a shell for the exports to come."""
+
+    shell: Any
 
 
 class Export(NamedTuple):
@@ -102,32 +109,48 @@ def live_exports() -> list[Export]:
     Notes
     -----
     Nothing is recorded when something is lent. The loans are found among all objects of the garbage collector, which
-    takes milliseconds in a large process; objects that `gc.freeze` has put aside are not found.
+    takes tens of milliseconds for a million of them; objects that `gc.freeze` has put aside are not found.
     """
+    objects = gc.get_objects()
+    kept = _kept_shells(objects)
     found = []
-    for candidate in gc.get_objects():
+    for candidate in objects:
         kind = type(candidate)
         if kind is Loan:
-            if exports := _exports(candidate):
+            if exports := _exports(candidate.shell, kept):
                 loan = (candidate.kind, candidate.owner, candidate.ptr, candidate.bufsize, candidate.device)
                 found.append(Export(*loan, exports))
         elif kind is ByteLoan:
-            shell = cast(candidate.shell, py_object).value  # the shell holds the loan, so it lives as long
-            if exports := max(0, sys.getrefcount(shell) - _RESTING):
-                owner, address = candidate.owner, addressof(candidate)
-                found.append(Export("dlpack", owner, address, shell.nbytes, CPU, exports))
-        elif kind is Anchor:
+            shell = getattr(candidate, "shell", None)  # another thread may be making it
+            if shell is not None and (exports := _exports(shell, kept)):
+                array = shell()
+                nbytes = -1 if array is None else array.nbytes
+                found.append(Export("dlpack", candidate.owner, addressof(candidate), nbytes, CPU, exports))
+        elif kind is Anchor and hasattr(candidate, "owner"):
             found.append(Export("view", candidate.owner, addressof(candidate), -1, CPU, 1))
     return found
 
 
-# References to a shell that no export holds: the method that a buffer keeps, a local name and getrefcount's argument.
-_RESTING = 3
+def _kept_shells(objects: list[Any]) -> dict[int, int]:
+    """Return how many references to each shell, by address, wait for the next export: methods, and what completes."""
+    kept: dict[int, int] = {}
+    for candidate in objects:
+        if type(candidate) is BuiltinMethodType:
+            shell = candidate.__self__ if candidate.__name__ == "__dlpack__" else None
+        else:
+            shell = candidate.shell if issubclass(type(candidate), Keeper) and hasattr(candidate, "shell") else None
+        if shell is not None:
+            kept[id(shell)] = kept.get(id(shell), 0) + 1
+    return kept
 
 
-def _exports(loan: Loan) -> int:
-    """Return how many exports hold the loan: references to its shell beyond the one a buffer keeps for the next."""
-    if loan.shell is None:
+# References to a shell that are neither an export's nor kept for the next: a local name, and getrefcount's argument.
+_LOOKING = 2
+
+
+def _exports(shell: "ref[Any] | None", kept: dict[int, int]) -> int:
+    """Return how many exports hold a loan: the references to its shell that are not accounted for otherwise."""
+    if shell is None:
         return 1
-    shell = loan.shell()
-    return 0 if shell is None else max(0, sys.getrefcount(shell) - _RESTING)
+    array = shell()
+    return 0 if array is None else max(0, sys.getrefcount(array) - _LOOKING - kept.get(id(array), 0))
