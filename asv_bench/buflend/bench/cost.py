@@ -14,9 +14,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import exchanges, processes, readers, timing
-from .exchanges import SIZES, Group
-from .files import sentence
+from . import exchanges, groups, readers, timing
+from .exchanges import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,8 +57,8 @@ def measure(file: str | None, progress: Callable[[str, float], None], seconds: f
             progress(f"cost: {text}", share)
 
         sections[section], notes[section] = _section(payload, told)
-    for groups in sections.values():
-        for group in groups:
+    for found_groups in sections.values():
+        for group in found_groups:
             for name, found in present.items():
                 if not found["available"]:
                     group["alternatives"].setdefault(name, {"outcome": "absent", "detail": found["reason"]})
@@ -67,32 +66,12 @@ def measure(file: str | None, progress: Callable[[str, float], None], seconds: f
 
 
 def _section(payload: dict[str, Any], told: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
-    """Run one section in a process of its own, again without whatever ended that process."""
-    groups: list[dict[str, Any]] = []
-    skip: dict[str, dict[str, str]] = {}
-    while True:
-        now = {"title": "", "name": ""}
-        order = {**payload, "done": [group["title"] for group in groups], "skip": skip}
-        end: dict[str, Any] = {}
-        for message in processes.run(f"{__name__}:_job", order):
-            if "group" in message:
-                groups.append(message["group"])
-            elif "try" in message:
-                if message["try"]["title"] != now["title"]:
-                    told(message["try"]["title"])
-                now = message["try"]
-            else:
-                end = message
-        if end["end"] == "done":
-            return groups, ""
-        if end["end"] == "failed" or not now["title"] or now["name"] in skip.get(now["title"], {}):
-            return groups, f"{end['end']}: {end['detail']}"
-        skip.setdefault(now["title"], {})[now["name"]] = f"{end['end']}: {end['detail']}"
+    return groups.in_process(f"{__name__}:_job", payload, told)
 
 
 def _job(payload: dict[str, Any], tell: Tell) -> None:
     consumers = [name for name, found in payload["consumers"].items() if found["available"]]
-    make: dict[str, Callable[[], Iterator[Group]]] = {
+    make: dict[str, Callable[[], Iterator[groups.Group]]] = {
         "pointer": partial(exchanges.pointer, consumers),
         "column": partial(exchanges.column, consumers),
         "table": partial(exchanges.table, consumers, payload["file"]),
@@ -100,49 +79,7 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
     if payload["section"] == "size":
         _sizes(consumers, payload, tell)
         return
-    for group in make[payload["section"]]():
-        if group.title in payload["done"]:
-            continue
-        usable, entries = _tried(group, payload["skip"].get(group.title, {}), tell)
-        if usable:
-            tell({"try": {"title": group.title, "name": "timing"}})
-            baseline = next((name for name in usable if name.startswith(BASELINE)), next(iter(usable)))
-            for name, found in timing.compare(usable, baseline=baseline, seconds=payload["seconds"]).items():
-                entries[name] = {"outcome": "timed", "detail": "", "makes": _makes(usable[name]()), **found.as_json()}
-            tell({"group": _as_json(group, baseline, entries)})
-        else:
-            tell({"group": _as_json(group, "", entries)})
-
-
-def _as_json(group: Group, baseline: str, entries: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "title": group.title,
-        "rows": group.rows,
-        "note": group.note,
-        "left_out": dict(group.left_out),
-        "baseline": baseline,
-        "alternatives": {name: entries[name] for name in group.alternatives if name in entries},
-    }
-
-
-def _tried(
-    group: Group, skip: dict[str, str], tell: Tell
-) -> tuple[dict[str, Callable[[], object]], dict[str, dict[str, Any]]]:
-    """Call each alternative once; return those that work, and an entry for each that does not."""
-    usable, entries = {}, {}
-    for name, function in group.alternatives.items():
-        reason = skip.get(name) or skip.get("timing")
-        if reason is not None:
-            entries[name] = {"outcome": "crashed", "detail": reason}
-            continue
-        tell({"try": {"title": group.title, "name": name}})
-        try:
-            function()
-        except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
-            entries[name] = {"outcome": "refused", "detail": sentence(error)}
-        else:
-            usable[name] = function
-    return usable, entries
+    groups.time_all(make[payload["section"]](), payload, tell, BASELINE, _makes)
 
 
 def _makes(result: Any) -> str:
@@ -161,12 +98,12 @@ def _sizes(consumers: list[str], payload: dict[str, Any], tell: Tell) -> None:
     """Time all sizes and consumers in one run, so that growth is paired too."""
     usable: dict[tuple[str, int], Callable[[], object]] = {}
     entries: dict[int, dict[str, dict[str, Any]]] = {}
-    groups = {group.rows: group for group in exchanges.growing(consumers)}
-    for size, group in groups.items():
-        fine, entries[size] = _tried(group, payload["skip"].get(group.title, {}), tell)
+    by_size = {group.rows: group for group in exchanges.growing(consumers)}
+    for size, group in by_size.items():
+        fine, entries[size] = groups.tried(group, payload["skip"].get(group.title, {}), tell)
         usable |= {(name, size): function for name, function in fine.items()}
     if usable:
-        tell({"try": {"title": groups[SIZES[0]].title, "name": "timing"}})
+        tell({"try": {"title": by_size[SIZES[0]].title, "name": "timing"}})
         done = timing.run(usable, seconds=payload["seconds"] * len(SIZES))
         for name, size in usable:
             base = (BASELINE, size) if (BASELINE, size) in usable else next(one for one in usable if one[1] == size)
@@ -174,6 +111,6 @@ def _sizes(consumers: list[str], payload: dict[str, Any], tell: Tell) -> None:
             if (name, SIZES[0]) in usable:
                 found["growth"] = list(done.timing((name, size), (name, SIZES[0])).ratio)
             entries[size][name] = {"outcome": "timed", "detail": "", **found}
-    for size, group in groups.items():
+    for size, group in by_size.items():
         baseline = BASELINE if entries[size].get(BASELINE, {}).get("outcome") == "timed" else ""
-        tell({"group": _as_json(group, baseline, entries[size])})
+        tell({"group": groups.as_json(group, baseline, entries[size])})

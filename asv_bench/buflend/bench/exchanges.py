@@ -10,44 +10,20 @@ some consumer refuses; plain integers of growing number.
 from __future__ import annotations
 
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from . import lifetime, peers, readers, tables, values
 from .dtypes import dtype
 from .files import sentence
+from .groups import Group
 from .producer import Buf, Col, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 ROWS = 100_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 KINDS = ("int64", "float64", "str", "category")
-
-
-class Group(NamedTuple):
-    """Alternatives that do the same work.
-
-    Parameters
-    ----------
-    title : str
-        What the work is; unique within its section.
-    alternatives : dict
-        Name and function.
-    rows : int
-        Rows that each call reads.
-    note : str
-        What a reader has to know of the work.
-    left_out : mapping of str to str
-        Columns that are not read, and who refuses them why.
-    """
-
-    title: str
-    alternatives: dict[str, Callable[[], object]]
-    rows: int
-    note: str = ""
-    left_out: Mapping[str, str] = MappingProxyType({})
 
 
 def pointer(consumers: list[str]) -> Iterator[Group]:
