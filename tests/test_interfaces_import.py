@@ -395,19 +395,7 @@ class TestCudaArrayInterface:
         assert "strided" in refusal(CopyRequiredError, strided)
 
     @pytest.mark.peers
-    @pytest.mark.parametrize(
-        "what",
-        [
-            "array",
-            "empty array",
-            pytest.param(
-                "stream",
-                marks=pytest.mark.xfail(
-                    strict=True, reason="known fault: CuPy 14 warns that ExternalStream is deprecated"
-                ),
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("what", ["array", "empty array", "stream"])
     def test_cupy_without_a_driver_is_a_device_error(self, what: str) -> None:
         cupy: Any = pytest.importorskip("cupy")
         if cupy.cuda.is_available():

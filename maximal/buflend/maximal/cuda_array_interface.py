@@ -57,7 +57,7 @@ def _wait(stream: Any, field: str) -> None:
     cupy: Any = sys.modules.get("cupy")
     if cupy is not None:
         try:
-            cupy.cuda.ExternalStream(stream).synchronize()
+            cupy.cuda.runtime.streamSynchronize(stream)
         except RuntimeError as error:
             raise DeviceError(f"{field}: the CUDA runtime does not answer: {error}") from error
     else:

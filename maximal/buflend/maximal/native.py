@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from ..shared.device import CPU, to_device
+from ..shared.dlpack import is_contiguous
 from ..shared.dlpack_import import default_stream
 from ..shared.dlpack_table import lazy_values
 from ..shared.errors import CopyRequiredError, DeviceError
@@ -122,15 +123,15 @@ def _strided(array: Any) -> CopyRequiredError:
 
 
 def _torch(tensor: Any) -> Found | None:
-    """Return what a tensor of PyTorch holds by its own pointer: plain, contiguous, on the CPU, and not recorded."""
+    """Return what a tensor of PyTorch holds by its own pointer: plain, dense, on the CPU, and not recorded."""
     if tensor.is_neg() or tensor.is_conj():
         raise lazy_values(tensor)
     if tensor.requires_grad or not tensor.is_cpu:
         return None
     try:
-        if tensor.is_contiguous():
+        if tensor.is_contiguous() or is_contiguous(tuple(tensor.shape), tensor.stride()):
             return tensor.data_ptr(), tensor.nbytes, tensor, CPU, False
-    except RuntimeError:  # it has no storage: sparse
+    except RuntimeError:  # it has no storage: sparse, or one that only looks like a tensor
         pass
     return None
 
@@ -140,7 +141,7 @@ _READERS: tuple[tuple[str, str, bool, Reader], ...] = (
     ("numpy", "ndarray", True, read_ndarray),
     ("numpy", "ndarray", False, _read_any_ndarray),
     ("numpy", "generic", False, _scalar),
-    ("torch", "Tensor", True, _torch),
+    ("torch", "Tensor", False, _torch),
     ("pyarrow", "Buffer", False, _arrow),
     ("cupy", "ndarray", False, _cupy),
 )
