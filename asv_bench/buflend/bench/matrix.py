@@ -101,14 +101,22 @@ def _state(taker: Taker, packages: Mapping[str, Mapping[str, Any]]) -> dict[str,
     return {"available": True, "reason": "", "version": packages[taker.package]["version"] if taker.package else ""}
 
 
-def _row(package: str, places: dict[str, str], lending: Mapping[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the cells of one package's calls; what no message tells of is the end of the process that was to tell."""
-    present = [name for name, one in lending.items() if one["available"]]
+def _row(
+    package: str, places: Mapping[str, str], lending: Mapping[str, Mapping[str, Any]], limit: float = child.LIMIT
+) -> Iterator[dict[str, Any]]:
+    """Yield the cells of one package's calls; what ends the process that was to tell is an outcome too."""
+    by_name = {one.name: one for one in lenders.LENDERS}
+    # Those that need no library of their own come first, whatever the order of display.
+    present = sorted(
+        (name for name, one in lending.items() if one["available"]), key=lambda name: bool(by_name[name].package)
+    )
     pairs = [[taker, lender] for lender in present for taker in places]
+    fork = hasattr(os, "fork")
     while pairs:
-        order = {"package": package, "places": places, "pairs": pairs if hasattr(os, "fork") else pairs[:1]}
+        order = {"package": package, "places": dict(places), "fork": fork, "limit": limit}
+        order["pairs"] = pairs if fork else pairs[:1]
         end: dict[str, Any] = {}
-        for message in processes.run(f"{__name__}:_job", order):
+        for message in processes.run(f"{__name__}:_job", order, timeout=processes.TIMEOUT if fork else limit):
             if "end" in message:
                 end = message
                 continue
@@ -132,20 +140,19 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
         return
     import_module("numpy")
     by_name = {one.name: one for one in lenders.LENDERS}
-    # Those that need no library of their own come first, whatever the order of display.
-    for taker, name in sorted(payload["pairs"], key=lambda pair: bool(by_name[pair[1]].package)):
+    for taker, name in payload["pairs"]:
         lender = by_name[name]
         if lender.package:
             import_module(lender.package)
         place = payload["places"][taker]
-        found = _forked(place, lender) if hasattr(os, "fork") else cell(place, lender)
+        found = _forked(place, lender, payload["limit"]) if payload["fork"] else cell(place, lender)
         tell({"taker": taker, "lender": name, "cell": found})
 
 
-def _forked(place: str, lender: Lender) -> dict[str, str]:
-    answer, code = child.run(lambda: json.dumps(cell(place, lender)).encode())
+def _forked(place: str, lender: Lender, limit: float) -> dict[str, str]:
+    answer, code = child.run(lambda: json.dumps(cell(place, lender)).encode(), limit)
     if code is None:
-        return {"outcome": "hung", "detail": f"no answer in {child.LIMIT:g} s"}
+        return {"outcome": "hung", "detail": f"no answer in {limit:g} s"}
     return json.loads(answer) if not code else {"outcome": "crashed", "detail": child.death(code)}
 
 

@@ -19,6 +19,7 @@ from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
 from . import lines, wording
+from .protocols import TITLES
 from .wording import OUTCOMES, TIMES, size_text, time_text
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ COLOURS = {
     "pandas": "#e08a00",
     "pyarrow": "#10a37f",
     "polars": "#e0529c",
+    "numpy": "#4dabcf",
+    "torch": "#ee4c2c",
 }
 OTHER = "#8a8f98"
 
@@ -71,6 +74,7 @@ def render(report: Mapping[str, Any]) -> str:
         counted=wording.outcomes,
         packages=wording.packages,
         grid=_grid(report["parts"].get("values")),
+        protocol_titles=TITLES,
     )
 
 
@@ -92,14 +96,14 @@ def _figures(parts: Mapping[str, Any]) -> dict[str, go.Figure]:
         figures["battery"] = _battery(parts["battery"])
     if "lifetime" in parts:
         figures["lifetime"] = _lifetime(parts["lifetime"])
-    if "cost" in parts:
-        for section, groups in parts["cost"]["sections"].items():
-            if section == "size":
-                figures["cost_size"] = _sizes(groups)
-            elif section == "column":
-                figures["cost_column"] = _ratios(groups)
-            elif any(one["outcome"] == "timed" for group in groups for one in group["alternatives"].values()):
-                figures[f"cost_{section}"] = _ratios(groups)
+    for section, groups in parts["cost"]["sections"].items() if "cost" in parts else ():
+        if section == "size":
+            figures["cost_size"] = _sizes(groups)
+        elif section == "column" or any(group["baseline"] for group in groups):
+            figures[f"cost_{section}"] = _ratios(groups)
+    for section, groups in parts["protocols"]["sections"].items() if "protocols" in parts else ():
+        if any(group["baseline"] for group in groups):
+            figures[f"protocols_{section}"] = _ratios(groups, "time ÷ baseline's; bar: quartiles")
     return figures
 
 
@@ -211,7 +215,7 @@ def _lifetime(part: Mapping[str, Any]) -> go.Figure:
     return figure.update_layout(legend={"y": 1.12}, margin={"t": 70})
 
 
-def _ratios(groups: list[dict[str, Any]]) -> go.Figure:
+def _ratios(groups: list[dict[str, Any]], axis: str = "time ÷ minimal's; bar: quartiles") -> go.Figure:
     """Draw ratios to the baseline as bars that start at 1, on an axis where twice and half are equally far."""
     names = list(dict.fromkeys(name for group in groups for name in group["alternatives"]))
     alone = len(groups) == 1
@@ -244,7 +248,6 @@ def _ratios(groups: list[dict[str, Any]]) -> go.Figure:
         )
     figure.update_yaxes(autorange="reversed", showgrid=False)
     low, high = _range([one for group in groups for one in group["alternatives"].values() if one["outcome"] == "timed"])
-    axis = "time ÷ minimal's; bar: quartiles"
     figure.update_xaxes(type="log", range=[low, high], title=axis, **_ticks(low, high))
     figure.add_vline(x=1, line_width=2, line_color=COLOURS["minimal"])
     bars = sum(_timed(group, name) for group in groups for name in names)

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-DISTRIBUTIONS = {"arro3.core": "arro3-core"}
+DISTRIBUTIONS = {"arro3.core": "arro3-core", "cuda.core": "cuda-core", "tvm_ffi": "apache-tvm-ffi"}
 """Import name -> name of the distribution, where they differ."""
 
 OURS = ("buflend.shared", "buflend.minimal", "buflend.maximal")
@@ -20,7 +20,12 @@ OURS = ("buflend.shared", "buflend.minimal", "buflend.maximal")
 IMPORTED = ("buflend.minimal", "buflend.maximal", "numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core")
 """Packages whose import and size are compared, in the order of display."""
 
-WANTED = {"arro3.core": "arro3-core", "polars": "'polars<2'"}
+WANTED = {
+    "arro3.core": "arro3-core",
+    "cuda.core": "cuda-core cuda-bindings",
+    "polars": "'polars<2'",
+    "tvm_ffi": "apache-tvm-ffi",
+}
 """Import name -> what pip is to install, where it is not that name."""
 
 NOT_BUILT = "not built yet"

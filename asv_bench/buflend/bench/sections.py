@@ -1,8 +1,8 @@
 """The parts of a report as tables and lines for a terminal, 80 columns wide or more.
 
-Rules of this file: one function per part, which prints to the console it is given (`cost`, the longest, has a file of
-its own). A time is shown beside its ratio. Who is absent is named in a line; what is refused is written out, never left
-blank.
+Rules of this file: one function per part, which prints to the console it is given; `cost`, and the parts about buffers
+alone, have files of their own. A time is shown beside its ratio. Who is absent is named in a line; what is refused is
+written out, never left blank.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from . import lines, wording
+from .buffer_tables import show_consumers, show_protocols
 from .cost_tables import show_cost
 from .grid import notes, styled, table, told
 from .wording import OUTCOMES, plural, ratio_text, shortened, size_text, time_text
@@ -151,4 +152,6 @@ SHOW: dict[str, Callable[[Console, Mapping[str, Any]], None]] = {
     "values": _values,
     "lifetime": _lifetime,
     "cost": show_cost,
+    "consumers": show_consumers,
+    "protocols": show_protocols,
 }

@@ -42,7 +42,7 @@ class Taker(NamedTuple):
     Parameters
     ----------
     name
-        For display.
+        For display; 18 characters or words of less, so that six columns fit in a terminal.
     package
         What is imported; empty where Python has the call.
     place
@@ -236,8 +236,8 @@ TAKERS = (
     _taker("minimal.as_buffer", "", minimal_as_ndarray),
     _taker("maximal.as_buffer", "", maximal_as_ndarray),
     _taker("memoryview", "", python_memoryview),
-    _taker("buffer.memoryview()", "", method_memoryview),
-    _taker("pickle, out of band", "", out_of_band),
+    _taker("x.memoryview()", "", method_memoryview),
+    _taker("pickle out of band", "", out_of_band),
     _taker("numpy.from_dlpack", "numpy", numpy_from_dlpack),
     _taker("numpy.asarray", "numpy", numpy_asarray),
     _taker("numpy.frombuffer", "numpy", numpy_frombuffer),
@@ -249,9 +249,9 @@ TAKERS = (
     _taker("nanoarrow.c_array", "nanoarrow", nanoarrow_c_array),
     _taker("nanoarrow.c_buffer", "nanoarrow", nanoarrow_c_buffer),
     _taker("polars.Series", "polars", polars_series),
-    _taker("duckdb, Arrow table", "duckdb", duckdb_from_arrow, "pyarrow"),
+    _taker("duckdb from Arrow", "duckdb", duckdb_from_arrow, "pyarrow"),
     _taker("arro3.core.Array", "arro3.core", arro3_array, "pyarrow"),
-    _taker("tvm_ffi.from_dlpack", "tvm_ffi", tvm_ffi_from_dlpack),
+    _taker("tvm_ffi from_dlpack", "tvm_ffi", tvm_ffi_from_dlpack),
     _taker("StridedMemoryView", "cuda.core", strided_memory_view),
 )
 """All calls in the order of display."""

@@ -72,7 +72,7 @@ def show(report: Mapping[str, Any]) -> None:
         f"[bold]buflend {report['buflend']}[/bold]  {report['implementation']} {report['python']}, "
         f"{report['platform']}, {report['cpus']} CPUs, {report['started']}"
     )
-    versions = [f"{name} {peer['version']}" for name, peer in report["peers"].items() if peer["available"]]
+    versions = [f"{name} {peer['version']}" for name, peer in wording.packages_of(report).items() if peer["available"]]
     console.print("with " + ", ".join(versions))
     for name, reason in wording.absent(report).items():
         console.print(f"[yellow]absent:[/yellow] {escape(name)} ({escape(reason)})")

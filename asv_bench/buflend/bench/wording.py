@@ -212,11 +212,24 @@ def not_here(consumers: Mapping[str, Mapping[str, Any]]) -> str:
     return "; ".join(f"{name}: {found['reason']}" for name, found in consumers.items() if not found["available"])
 
 
+def packages_of(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the peers of a report, and after them the packages that only some of its parts look for.
+
+    A package that is there and cannot be imported is absent for all.
+    """
+    found: dict[str, Mapping[str, Any]] = dict(report["peers"])
+    for part in report["parts"].values():
+        for name, one in part.get("packages", {}).items():
+            if name not in found or not one["available"]:
+                found[name] = one
+    return found
+
+
 def absent(report: Mapping[str, Any]) -> dict[str, str]:
     """Return everything that a report names as absent, with the reasons."""
     found = {
         name: f"{peer['reason']}; {peers.how_to_get(name)}"
-        for name, peer in report["peers"].items()
+        for name, peer in packages_of(report).items()
         if not peer["available"]
     }
     for part in report["parts"].values():
