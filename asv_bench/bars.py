@@ -1,6 +1,7 @@
-"""Measure the bars that `buflend.minimal` has to reach, and print what came out.
+"""Measure the bars that `buflend` has to reach, and print what came out.
 
     make bars
+    make bars ARGS="--long 1000000"
 
 Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both.
 Shown are the median over the rounds and the quartiles around it. A bar (what must be) is missed where the median is
@@ -9,26 +10,31 @@ bound.
 
 Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
 Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
+
+Flat is the slowest of some sizes over the fastest, by their medians; the memory is a sparse file, mapped, never read.
 """
 
 import argparse
 import ctypes
+import mmap
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from statistics import median, quantiles
 from timeit import Timer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from buflend import minimal
-from buflend.bench import peers, terminal, wording
+from buflend import maximal, minimal
+from buflend.bench import peers, remains, terminal, wording
+from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
 HEADINGS: dict[str, JustifyMethod] = {
     "ours\nagainst": "left",
@@ -80,6 +86,50 @@ IMPORTS = {
 RECIPE = Bar('as_ndarray(buffer, "int64")', "the recipe of 2021", 1 / 4, 1 / 7)
 FROMBUFFER = Bar('as_ndarray(buffer, "int64")', "numpy.frombuffer(owner)", 6, 3)
 BYTES = Bar("bytes per Buffer", "pyarrow.Buffer", 2, 1)
+
+
+class Work(NamedTuple):
+    """A bar whose two sides are statements, and the package that they need beside NumPy."""
+
+    bar: Bar
+    ours: str
+    other: str
+    package: str = "numpy"
+
+
+NDARRAY = "numpy.from_dlpack(ndarray)"
+WORKS = (
+    Work(Bar("as_buffer, from_dlpack", NDARRAY, 8, 4), "np.from_dlpack(as_buffer(array))", "np.from_dlpack(array)"),
+    Work(Bar("numpy.from_dlpack(buffer)", NDARRAY, 2, 1.3), "np.from_dlpack(buffer)", "np.from_dlpack(array)"),
+    Work(
+        Bar("torch.from_dlpack(buffer)", "torch.from_dlpack(ndarray)", 1.5, 1.2),
+        "torch.from_dlpack(buffer)",
+        "torch.from_dlpack(array)",
+        "torch",
+    ),
+    Work(
+        Bar("as_buffer, as_ndarray", "numpy.from_dlpack(tensor)", 1, 1 / 2),
+        'as_ndarray(as_buffer(tensor), "int64")',
+        "np.from_dlpack(tensor)",
+        "torch",
+    ),
+    *(
+        Work(
+            Bar(f"DLPack of {kind}", "ctypes callbacks", 1 / 2, 1 / 3),
+            f"{name}_export(max_version=(1, 0))",
+            f"{name}_callbacks(max_version=(1, 0))",
+        )
+        for kind, name in (("CUDA memory", "cuda"), ("bfloat16", "bfloat16"), ("packed 4 bits", "fp4"))
+    ),
+)
+TYPES = {"cuda": ((0, 64, 1), (2, 0)), "bfloat16": ((4, 16, 1), (1, 0)), "fp4": ((17, 4, 1), (1, 0))}
+FLAT = {
+    "numpy.from_dlpack of mmap": ("np.from_dlpack(as_buffer(mapped))", "numpy"),
+    "as_ndarray of mmap": ("as_ndarray(as_buffer(mapped))", "numpy"),
+    "pyarrow.array of mmap": ("pyarrow.array(as_buffer(mapped))", "pyarrow"),
+}
+SIZES = (1_000, 1_000_000, 100_000_000, 10_000_000_000)
+ENDS = f"{wording.size_text(SIZES[0])} to {wording.size_text(SIZES[-1])}"
 
 
 def child(code: str) -> int:
@@ -167,6 +217,44 @@ def sizes(rounds: int) -> Iterator[Row]:
         yield row(BYTES, [(mine, others) for mine, others in measured], 1, "bytes")
 
 
+def works(rounds: int) -> Iterator[Row]:
+    """Measure what `maximal.Buffer` exports and imports against who does the same."""
+    array = np.arange(1000)
+    names = {"np": np, "array": array, "buffer": maximal.as_buffer(array)}
+    names |= {"as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray}
+    for name, (dtype, device) in TYPES.items():
+        tensor = dlpack.Tensor(array.ctypes.data, (1000,), (1,), dtype, Device(*device))
+        names[f"{name}_export"] = dlpack_export.exporter(array, tensor)
+        names[f"{name}_callbacks"] = dlpack_light.exporter(array, tensor)
+    if _there("torch"):
+        import torch
+
+        names |= {"torch": torch, "tensor": torch.arange(1000)}
+    number = 1000
+    for work in WORKS:
+        if _there(work.package):
+            timers = [Timer(statement, globals=names) for statement in (work.ours, work.other)]
+            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+            yield row(work.bar, measured, 1e6, "µs")  # type: ignore[arg-type]
+
+
+def flat(rounds: int) -> Iterator[Row]:
+    """Measure exchanges of a few bytes to many, which should take the same time."""
+    with tempfile.TemporaryFile() as file:
+        file.truncate(max(SIZES))
+        maps = [mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) for size in SIZES]
+        names = {"np": np, "as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray}
+        number = 500
+        for work, (statement, package) in FLAT.items():
+            if not _there(package):
+                continue
+            timers = [Timer(statement, f"import {package}", globals=names | {"mapped": mapped}) for mapped in maps]
+            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+            medians = [median(times) for times in zip(*measured, strict=True)]
+            slow, fast = max(medians), min(medians)
+            yield Row(Bar(work, ENDS, 1.2, None), [slow / fast], slow * 1e6, fast * 1e6, "µs")
+
+
 def _there(name: str) -> bool:
     try:
         return find_spec(name) is not None
@@ -180,11 +268,13 @@ def table(rows: list[Row]) -> Table:
     for name, justify in HEADINGS.items():
         shown.add_column(name, no_wrap=True, justify=justify)
     for one in rows:
-        low, middle, high = quantiles(one.ratios, n=4)
+        middle = median(one.ratios)
+        low, _, high = quantiles(one.ratios, n=4) if len(one.ratios) > 1 else (0, 0, 0)
+        around = f"{wording.digits(low, 2)}{wording.DASH}{wording.digits(high, 2)}" if high else "max ÷ min"
         shown.add_row(
             f"{one.bar.work}\n{one.bar.against}",
             f"{one.ours:.3g} {one.unit}\n{one.other:.3g} {one.unit}",
-            f"{wording.times_text(middle)}\n{wording.digits(low, 2)}{wording.DASH}{wording.digits(high, 2)}",
+            f"{wording.times_text(middle)}\n{around}",
             "\n".join(f"{name} {wording.times_text(limit)}" for name, limit in one.limits.items()),
             "\n".join(one.verdict.values()),
             end_section=True,
@@ -200,23 +290,48 @@ def measure(rounds: int) -> list[Row]:
     rounds : int
         How often each import is measured, 2 or more; the cheaper arrays are measured more often, sizes less.
     """
-    return [*imports(rounds), *arrays(rounds * 3), *sizes(max(2, rounds // 4))]
+    cheap = rounds * 3
+    return [*imports(rounds), *arrays(cheap), *works(cheap), *flat(cheap), *sizes(max(2, rounds // 4))]
+
+
+def left_behind(found: dict[str, dict[str, Any]], count: int) -> Table:
+    """Return what exchanges left behind as a table of the terminal."""
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in (f"left by {count:,} exchanges", "resident", "traced", "lent", "verdict"):
+        shown.add_column(
+            heading, no_wrap=heading != "verdict", justify="left" if " " in heading or heading == "verdict" else "right"
+        )
+    for name, one in found.items():
+        grown = [f"{one[key] / 1000:,.1f} kB" if key in one else "" for key in ("resident", "traced")]
+        shown.add_row(name, *grown, str(one.get("live", "")), one["verdict"])
+    return shown
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31, help="measurements of each import (default: 31)")
-    rounds = parser.parse_args().rounds
+    parser.add_argument(
+        "--long",
+        type=int,
+        default=100_000,
+        metavar="COUNT",
+        help="exchanges of each kind after which memory is looked at (default: 100000)",
+    )
+    arguments = parser.parse_args()
     terminal.tame()
     console = Console(highlight=False)
     try:
         with console.status("measuring"):
-            rows = measure(rounds)
+            rows = measure(arguments.rounds)
+            left = remains.measure(arguments.long) if _there("psutil") else {}
     except KeyboardInterrupt:
         console.print("interrupted")
         return 130
     console.print(table(rows))
+    if left:
+        console.print(left_behind(left, arguments.long))
+        console.print(f"met: the process grew by less than {remains.LEAST} byte per exchange, and nothing is lent")
     console.print(
         "bar: what must be; stretch: what we would like. A ratio is ours over the other's, median of paired rounds."
     )
@@ -225,6 +340,7 @@ def main() -> int:
     measured = [one.bar for one in rows]
     absent = [modules for modules, bar in IMPORTS.items() if bar not in measured]
     absent += ["pyarrow"] if BYTES not in measured else []
+    absent += sorted({work.package for work in WORKS if work.bar not in measured})
     console.print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, buflend from {minimal.__path__[0]}")
     for name in absent:
         console.print(f"absent: {name} (not installed; {peers.how_to_get(name)})")

@@ -12,16 +12,32 @@ from types import ModuleType
 
 import pytest
 
+from buflend.bench import remains
+
 pytestmark = pytest.mark.peers  # compares with nanoarrow and pyarrow, prints with rich
 
 SCRIPT = Path(__file__).resolve().parent.parent / "asv_bench" / "bars.py"
-# What is measured against -> the ratio that would mean that something broke.
+# What is measured, against what -> the ratio that would mean that something broke.
 ABSURD = {
-    "import ctypes, enum": 8,
-    "import nanoarrow": 2,
-    "the recipe of 2021": 1,
-    "numpy.frombuffer(owner)": 20,
-    "pyarrow.Buffer": 4,
+    ("import buflend.minimal", "import ctypes, enum"): 8,
+    ("import buflend.minimal", "import nanoarrow"): 2,
+    ('as_ndarray(buffer, "int64")', "the recipe of 2021"): 1,
+    ('as_ndarray(buffer, "int64")', "numpy.frombuffer(owner)"): 20,
+    ("as_buffer, from_dlpack", "numpy.from_dlpack(ndarray)"): 40,
+    ("numpy.from_dlpack(buffer)", "numpy.from_dlpack(ndarray)"): 6,
+    ("DLPack of CUDA memory", "ctypes callbacks"): 1.2,
+    ("DLPack of bfloat16", "ctypes callbacks"): 1.2,
+    ("DLPack of packed 4 bits", "ctypes callbacks"): 1.2,
+    ("numpy.from_dlpack of mmap", "1 kB to 10 GB"): 10,
+    ("as_ndarray of mmap", "1 kB to 10 GB"): 10,
+    ("pyarrow.array of mmap", "1 kB to 10 GB"): 10,
+    ("bytes per Buffer", "pyarrow.Buffer"): 4,
+}
+# Rows of what may be installed.
+OTHERS = {
+    ("import buflend.minimal", "import arro3.core"): 30,
+    ("torch.from_dlpack(buffer)", "torch.from_dlpack(ndarray)"): 6,
+    ("as_buffer, as_ndarray", "numpy.from_dlpack(tensor)"): 6,
 }
 
 
@@ -44,11 +60,42 @@ def _children_find_buflend(monkeypatch: pytest.MonkeyPatch, roots: list[str]) ->
 
 @pytest.mark.usefixtures("_children_find_buflend")
 def test_ratios_are_of_the_right_order(bars: ModuleType) -> None:
-    rows = {row.bar.against: row for row in bars.measure(5)}
-    assert rows.keys() - {"import arro3.core"} == ABSURD.keys()
-    for against, absurd in ABSURD.items():
-        ratios = sorted(rows[against].ratios)
-        assert 0 < ratios[len(ratios) // 2] < absurd, against
+    rows = {(row.bar.work, row.bar.against): row for row in bars.measure(5)}
+    assert rows.keys() - OTHERS.keys() == ABSURD.keys()
+    for name, row in rows.items():
+        ratios = sorted(row.ratios)
+        assert 0 < ratios[len(ratios) // 2] < (ABSURD | OTHERS)[name], name
+
+
+def test_what_many_exchanges_leave_behind() -> None:
+    grows = "numpy.kept = [getattr(numpy, 'kept', None), bytes(100)]"
+    lends = "numpy.kept = [*getattr(numpy, 'kept', [])[-2:], numpy.from_dlpack(as_buffer(array))]"
+    kinds = {"grows": ("numpy", grows), "lends": ("numpy", lends), "fails": ("numpy", "numpy.nothing()")}
+    kinds |= {"absent": ("no_such_package", ""), **remains.EXCHANGES}
+    found = remains.measure(3000, kinds)
+    assert list(found)[:3] == ["grows", "lends", "fails"]
+    assert "absent" not in found
+    assert found["grows"]["verdict"] == "missed"
+    assert found["grows"]["traced"] > 3000 * 100
+    assert (found["lends"]["verdict"], found["lends"]["live"]) == ("missed", 3)
+    assert found["fails"]["verdict"].startswith("failed: AttributeError")
+    for name in remains.EXCHANGES.keys() & found.keys():
+        assert found[name]["live"] == 0, name
+        assert found[name]["traced"] < 3000 * 20, name
+        assert found[name]["resident"] < 3000 * 1000, name
+
+
+def test_the_tables_of_what_is_left_fit_80_columns(bars: ModuleType) -> None:
+    found = {
+        "as_ndarray of a tensor": {"resident": 123_456_789, "traced": -2, "live": 1_000_000, "verdict": "missed"},
+        "crashed": {"verdict": "crashed: signal SIGSEGV, and what else may stand in a long line about the end of it"},
+    }
+    written = io.StringIO()
+    bars.Console(file=written, width=80).print(bars.left_behind(found, 1_000_000))
+    shown = written.getvalue()
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "123,456.8 kB" in shown
+    assert "crashed: signal" in shown
 
 
 @pytest.mark.parametrize(
@@ -69,14 +116,15 @@ def test_verdicts(
 
 
 def test_the_table_fits_a_terminal_of_80_columns(bars: ModuleType) -> None:
-    every = [*bars.IMPORTS.values(), bars.RECIPE, bars.FROMBUFFER, bars.BYTES]
+    every = [*bars.IMPORTS.values(), bars.RECIPE, bars.FROMBUFFER, bars.BYTES, *(work.bar for work in bars.WORKS)]
     rows = [bars.Row(bar, [0.0123, 0.0456, 123.4] * 9, 123.4, 0.0123, "bytes") for bar in every]
+    rows += [bars.Row(bars.Bar(work, bars.ENDS, 1.2, None), [1.234], 12.3, 10.2, "µs") for work in bars.FLAT]
     written = io.StringIO()
     bars.Console(file=written, width=80).print(bars.table(rows))
     shown = written.getvalue()
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
-    for bar in every:
+    for bar in [row.bar for row in rows]:
         assert bar.work in shown
         assert bar.against in shown
     assert "stretch 0.14" in shown
