@@ -44,8 +44,7 @@ def array(memory: Memory, requested_schema: object = None) -> tuple[object, obje
     aside, and bytes are what comes.
     """
     if _is_loaded():
-        pair: tuple[object, object] = pyarrow_array(memory).__arrow_c_array__(requested_schema)
-        return pair
+        return _typed(pyarrow_array(memory).__arrow_c_array__(requested_schema), requested_schema)
     from ..shared.arrow_export import array_capsule
 
     return schema(), array_capsule(_data(memory))
@@ -57,11 +56,15 @@ def device_array(memory: Memory, requested_schema: object = None, **options: Any
         if value is not None:
             raise NotImplementedError(f"__arrow_c_device_array__: got {name}={value!r}, an option that is not known")
     if memory.device == CPU and _is_loaded():
-        pair: tuple[object, object] = pyarrow_array(memory).__arrow_c_device_array__(requested_schema)
-        return pair
+        return _typed(pyarrow_array(memory).__arrow_c_device_array__(requested_schema), requested_schema)
     from ..shared.arrow_export import device_array_capsule
 
     return schema(), device_array_capsule(_data(memory), memory.device)
+
+
+def _typed(pair: tuple[object, object], requested_schema: object) -> tuple[object, object]:
+    """Return pyarrow's capsules with our type: pyarrow calls every array nullable."""
+    return (schema(), pair[1]) if requested_schema is None else pair
 
 
 def _is_loaded() -> bool:
