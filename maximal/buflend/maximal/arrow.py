@@ -7,7 +7,7 @@ are `shared`'s. Where pyarrow is loaded the capsules are pyarrow's, whose releas
 import sys
 from typing import Any
 
-from ..shared.arrow_c import Data, Field
+from ..shared.arrow_c import Data, Field, clear_reserved
 from ..shared.device import CPU
 from ..shared.loan import Loan
 from ..shared.memory import Memory
@@ -56,7 +56,9 @@ def device_array(memory: Memory, requested_schema: object = None, **options: Any
         if value is not None:
             raise NotImplementedError(f"__arrow_c_device_array__: got {name}={value!r}, an option that is not known")
     if memory.device == CPU and _is_loaded():
-        return _typed(pyarrow_array(memory).__arrow_c_device_array__(requested_schema), requested_schema)
+        pair = pyarrow_array(memory).__arrow_c_device_array__(requested_schema)
+        clear_reserved(pair[1])
+        return _typed(pair, requested_schema)
     from ..shared.arrow_export import device_array_capsule
 
     return schema(), device_array_capsule(_data(memory), memory.device)

@@ -71,6 +71,14 @@ CAPSULES: dict[type[ctypes.Structure], bytes] = {
 }
 
 
+def clear_reserved(capsule: object) -> None:
+    """Zero the reserved words of an `arrow_device_array` capsule, as the specification asks: pyarrow 26 leaves garbage."""
+    from .cpython import capsule_pointer
+
+    address = capsule_pointer(capsule, CAPSULES[ArrowDeviceArray]) + ArrowDeviceArray.reserved.offset
+    ctypes.memset(address, 0, ArrowDeviceArray.reserved.size)
+
+
 class Field(NamedTuple):
     """What an ArrowSchema says: Arrow format string, name, flags and children."""
 
