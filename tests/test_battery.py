@@ -147,7 +147,7 @@ def test_expectations_follow_from_the_specification(name: str) -> None:
 
 
 def test_names_are_unique_and_stable_words() -> None:
-    names = [case.name for subject in SUBJECTS for case in subject.cases()]
+    names = [case.name for cases in SUBJECTS.values() for case in cases()]
     assert len(names) == len(set(names)) == len(CASES)
     assert [
         name for name in names if not all(word.isalnum() and word == word.lower() for word in name.split("-"))

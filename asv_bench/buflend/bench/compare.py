@@ -117,7 +117,7 @@ def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
         from .cases import SUBJECTS
 
         part = battery.measure(progress)
-        subject = {case.name: one.__name__.rpartition(".")[2] for one in SUBJECTS for case in one.cases()}
+        subject = {case.name: name for name, cases in SUBJECTS.items() for case in cases()}
         for case in part["cases"]:
             case["subject"] = subject[case["name"]]
         return part

@@ -1,19 +1,24 @@
-"""Columns laid out byte by byte, the way the cases need them.
+"""Cases, and the columns they need, laid out byte by byte.
 
-Lives here: builders of windows, masks, strings, codes and moments. Must not know: any consumer.
+Lives here: the record of a case, and builders of windows, masks, strings, codes and moments. Must not know: any
+consumer.
 
 The rule: what lies outside the window (before the offset, behind the last element, in the padding of a bitmap, under a
 missing slot) is the opposite of harmless. A value read from there is visible in the result.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..dtypes import Dtype, Kind, Null, dtype
 from ..producer import Buf, Col, Frame
+
+if TYPE_CHECKING:
+    from ..consumers import Reading
 
 Array = npt.NDArray[Any]
 Make = Callable[[], Frame]
@@ -216,3 +221,106 @@ def codes(
 def nothing() -> Buf:
     """Return a buffer of no bytes with the null pointer."""
     return Buf(b"", ptr=0, bufsize=0)
+
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Case(NamedTuple):
+    """An input with its right value.
+
+    Parameters
+    ----------
+    name : str
+        Stable identifier in kebab case.
+    title : str
+        What is special about the input, in a few words.
+    make : callable
+        Makes the frame, afresh at each call.
+    expect : mapping of str to list, or None
+        The values of each column, in order, in the canonical form of `consumers.Reading`. None: nothing can be
+        read from this frame, a consumer must refuse it.
+    ordered : mapping of str to bool
+        Of categorical columns, where it is part of the case.
+    timezone : mapping of str to str
+        Of zoned columns.
+    may_refuse : bool, default False
+        Whether refusing is right too, besides reading `expect`.
+    errors : tuple of str
+        Names of the exceptions of which buflend must raise one. Other consumers have their own.
+    allow_copy : bool, default True
+        What the consumer is asked for.
+    outlives : int, optional
+        Read the result only after the frame is dropped, from this row on, through a slice that outlives the result.
+    intact : bool, default False
+        Whether the producer's memory must be the same afterwards for the outcome to be right; else it is a remark.
+    after : callable, optional
+        Looks at the reading (None when refused) and at the frame afterwards; returns what is wrong, or None.
+    """
+
+    name: str
+    title: str
+    make: Make
+    expect: Mapping[str, list[Any]] | None
+    ordered: Mapping[str, bool] = NONE
+    timezone: Mapping[str, str] = NONE
+    may_refuse: bool = False
+    errors: tuple[str, ...] = ()
+    allow_copy: bool = True
+    outlives: int | None = None
+    intact: bool = False
+    after: "Callable[[Reading | None, Frame], str | None] | None" = None
+
+    def expects(self) -> str:
+        """Say in a line what is right."""
+        if self.expect is None:
+            return "a refusal"
+        values = ", ".join(f"{name}: {values}" for name, values in self.expect.items()) or "no column"
+        if len(values) > 200:
+            values = values[:197] + "..."
+        return values + (", or a refusal" if self.may_refuse else "")
+
+
+def case(
+    name: str,
+    title: str,
+    make: Callable[[], Any],
+    expect: Mapping[str, list[Any]] | list[Any] | None,
+    *,
+    ordered: bool | None = None,
+    timezone: str | None = None,
+    **more: Any,
+) -> Case:
+    """Return a case; what is said of one column is said of `a`, and `make` may make that column alone."""
+
+    def frame() -> Frame:
+        made = make()
+        return made if isinstance(made, Frame) else Frame({"a": made})
+
+    return Case(
+        name,
+        title,
+        frame,
+        {"a": expect} if isinstance(expect, list) else expect,
+        ordered=NONE if ordered is None else {"a": ordered},
+        timezone=NONE if timezone is None else {"a": timezone},
+        **more,
+    )
+
+
+def liar(name: str, title: str, make: Callable[[], Any], **more: Any) -> Case:
+    """Return a case of a producer that contradicts itself, which buflend must say."""
+    return case(name, title, make, None, errors=("ProducerError",), **more)
+
+
+def same(
+    name: str,
+    title: str,
+    build: Callable[..., Col],
+    values: Sequence[Any],
+    *args: Any,
+    may_refuse: bool = False,
+    **options: Any,
+) -> Case:
+    """Return a case whose values are those that `one` builds its column of."""
+    return case(name, title, one(build, values, *args, **options), list(values), may_refuse=may_refuse)

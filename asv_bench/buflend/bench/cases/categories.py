@@ -9,8 +9,7 @@ from typing import Any
 
 from ..dtypes import Dtype, Kind, Null, dtype
 from ..producer import Col, Frame
-from ._build import bitmask, bools, bytemask, codes, moments, nan, numbers, one, sentinel, text
-from ._case import Case
+from ._build import Case, bitmask, bools, bytemask, case, codes, liar, moments, nan, numbers, one, same, sentinel, text
 
 _CODES = [0, None, 2, 1, None, 0]
 _DECODED = ["x", None, "z", "y", None, "x"]
@@ -23,54 +22,51 @@ def _xyz(**options: Any) -> Col:
 def _missing() -> Iterator[Case]:
     """Yield the ways a category can be missing."""
     for lead in (0, 9):
-        yield Case(
+        yield case(
             f"categorical-sentinel-minus-1-offset-{lead}",
             f"int8 codes with -1 for missing at offset {lead}, as pandas writes them",
             one(codes, _CODES, _xyz(), lead=lead, nulls=sentinel(-1)),
-            {"a": _DECODED},
+            _DECODED,
         )
-        yield Case(
+        yield case(
             f"categorical-sentinel-255-offset-{lead}",
             f"uint8 codes with 255 for missing at offset {lead}",
             one(codes, _CODES, _xyz(), type_="uint8", lead=lead, nulls=sentinel(255)),
-            {"a": _DECODED},
+            _DECODED,
         )
-        yield Case(
+        yield case(
             f"categorical-bitmask-offset-{lead}",
             f"codes under a bit mask at offset {lead}, out of range where missing",
             one(codes, _CODES, _xyz(), type_="int32", lead=lead, nulls=bitmask()),
-            {"a": _DECODED},
+            _DECODED,
         )
-        yield Case(
+        yield case(
             f"categorical-bytemask-offset-{lead}",
             f"codes under a byte mask at offset {lead}, negative where missing",
             one(codes, _CODES, _xyz(), type_="int16", lead=lead, hidden=-7, nulls=bytemask()),
-            {"a": _DECODED},
+            _DECODED,
         )
-    yield Case(
-        "categorical-all-missing",
-        "nothing but nulls",
-        one(codes, [None, None, None], _xyz(), nulls=sentinel(-1)),
-        {"a": [None, None, None]},
-    )
-    yield Case(
+    yield same("categorical-all-missing", "nothing but nulls", codes, [None, None, None], _xyz(), nulls=sentinel(-1))
+    yield same(
         "categorical-all-missing-no-category",
         "nothing but nulls, and a dictionary of no entry",
-        one(codes, [None, None], text([]), nulls=sentinel(-1)),
-        {"a": [None, None]},
+        codes,
+        [None, None],
+        text([]),
+        nulls=sentinel(-1),
     )
     holed = text(["x", None, "z"], **bitmask()(["x", None, "z"], 0))
-    yield Case(
+    yield case(
         "categorical-null-category",
         "a code that points at a null in the dictionary is missing",
         one(codes, [0, 1, 2], holed),
-        {"a": ["x", None, "z"]},
+        ["x", None, "z"],
     )
-    yield Case(
+    yield case(
         "categorical-null-category-beside-null",
         "a null in the dictionary and a missing code",
         one(codes, [None, 1, 2, 0], holed, nulls=bitmask()),
-        {"a": [None, None, "z", "x"]},
+        [None, None, "z", "x"],
     )
 
 
@@ -92,80 +88,75 @@ def _dictionaries() -> Iterator[Case]:
         "large-string": (_xyz(lead=2, first=3), ["z", "x", "y"]),
     }
     for word, (categories, expected) in kinds.items():
-        yield Case(
-            f"categories-{word}",
-            f"a dictionary of {word}",
-            one(codes, pick, categories),
-            {"a": expected},
-        )
-    yield Case(
+        yield case(f"categories-{word}", f"a dictionary of {word}", one(codes, pick, categories), expected)
+    yield case(
         "categories-float-nan",
         "a dictionary of floats whose NaN is missing",
         one(codes, [0, 1, 2], numbers([0.5, None, 2.5], "float64", **nan()([0.5, None, 2.5], 0))),
-        {"a": [0.5, None, 2.5]},
+        [0.5, None, 2.5],
     )
-    yield Case(
+    yield case(
         "categories-duplicate",
         "a dictionary that holds an entry twice",
         one(codes, [0, 1, 2], text(["x", "y", "x"])),
-        {"a": ["x", "y", "x"]},
+        ["x", "y", "x"],
     )
-    yield Case(
+    yield case(
         "categories-in-chunks",
         "a dictionary in two chunks",
         one(codes, pick, Col(None, dtype("large_string"), 4, chunks=[_xyz(), text(["w"], width=64)])),
-        {"a": ["z", "x", "y"]},
+        ["z", "x", "y"],
     )
-    yield Case(
+    yield case(
         "categories-more-than-used",
         "a dictionary with entries that no code uses",
         one(codes, [2, 2], _xyz()),
-        {"a": ["z", "z"]},
+        ["z", "z"],
     )
 
 
 def _announcements() -> Iterator[Case]:
     """Yield order, widths and types of the codes."""
     for ordered in (True, False):
-        yield Case(
+        yield case(
             f"categorical-{'ordered' if ordered else 'unordered'}",
             f"is_ordered is {ordered}",
             one(codes, [2, 0, 1], _xyz(), ordered=ordered),
-            {"a": ["z", "x", "y"]},
-            ordered={"a": ordered},
+            ["z", "x", "y"],
+            ordered=ordered,
         )
-    yield Case(
+    yield case(
         "categorical-ordered-missing",
         "ordered, with nulls at offset 1",
         one(codes, _CODES, _xyz(), ordered=True, lead=1, nulls=bitmask()),
-        {"a": _DECODED},
-        ordered={"a": True},
+        _DECODED,
+        ordered=True,
     )
     for type_ in ("int8", "int64", "uint16", "uint64"):
-        yield Case(
+        yield case(
             f"codes-{type_}",
             f"{type_} codes at offset 1",
             one(codes, [2, 0, 1], _xyz(), type_=type_, lead=1),
-            {"a": ["z", "x", "y"]},
+            ["z", "x", "y"],
         )
-    yield Case(
+    yield case(
         "codes-announced-as-categorical",
         "the codes' buffer announced with the column's own type",
         one(codes, [2, 0, 1], _xyz(), data_dtype=Dtype(Kind.CATEGORICAL, 8, "c")),
-        {"a": ["z", "x", "y"]},
+        ["z", "x", "y"],
     )
-    yield Case(
+    yield case(
         "codes-announced-wider",
         "int8 codes, announced as int32 on their buffer, and only 8 bits a row fit",
         one(codes, [2, 0, 1], _xyz(), tail=0, data_dtype=dtype("int32")),
-        {"a": ["z", "x", "y"]},
+        ["z", "x", "y"],
         may_refuse=True,
     )
-    yield Case(
+    yield case(
         "codes-big-endian",
         "int16 codes stored and announced big-endian",
         one(codes, [2, 0, 1], _xyz(), type_="int16", order=">"),
-        {"a": ["z", "x", "y"]},
+        ["z", "x", "y"],
         may_refuse=True,
     )
 
@@ -174,61 +165,33 @@ def _refusals() -> Iterator[Case]:
     """Yield codes and dictionaries that mean nothing."""
     wrong = {"out-of-range": [0, 7, 1], "first-past-the-end": [0, 3, 1], "negative": [0, -1, 1]}
     for word, picked in wrong.items():
-        yield Case(
-            f"code-{word}",
-            f"codes {picked} of three categories, none missing",
-            one(codes, picked, _xyz()),
-            None,
-            errors=("ProducerError",),
-        )
-    yield Case(
+        yield liar(f"code-{word}", f"codes {picked} of three categories, none missing", one(codes, picked, _xyz()))
+    yield liar(
         "code-out-of-range-unsigned",
         "uint8 code 255 of three categories, none missing",
         one(codes, [0, 255], _xyz(), type_="uint8"),
-        None,
-        errors=("ProducerError",),
     )
-    yield Case(
+    yield liar(
         "code-out-of-range-beside-sentinel",
         "the sentinel is -1, another code is -2",
         one(codes, [0, None, -2], _xyz(), nulls=sentinel(-1)),
-        None,
-        errors=("ProducerError",),
     )
-    yield Case(
-        "code-without-category",
-        "a code, and a dictionary of no entry",
-        one(codes, [0], text([])),
-        None,
-        errors=("ProducerError",),
-    )
-    yield Case(
+    yield liar("code-without-category", "a code, and a dictionary of no entry", one(codes, [0], text([])))
+    yield liar(
         "is-dictionary-false",
         "is_dictionary is False: nobody knows what the codes mean",
         one(codes, [0, 1], _xyz(), is_dictionary=False),
-        None,
-        errors=("ProducerError",),
     )
-    yield Case(
-        "categories-none",
-        "a dictionary is announced, categories is None",
-        one(codes, [0, 1], None),
-        None,
-        errors=("ProducerError",),
-    )
-    yield Case(
+    yield liar("categories-none", "a dictionary is announced, categories is None", one(codes, [0, 1], None))
+    yield liar(
         "codes-float",
         "codes announced as floats",
         one(codes, [0, 1], _xyz(), type_="int64", data_dtype=dtype("float64")),
-        None,
-        errors=("ProducerError",),
     )
-    yield Case(
+    yield liar(
         "describe-categorical-raises",
         "the dictionary cannot be had",
         one(codes, [0, 1], _xyz(), raises={"describe_categorical": ValueError("no dictionary today")}),
-        None,
-        errors=("ProducerError",),
     )
 
 
@@ -239,7 +202,7 @@ def cases() -> Iterator[Case]:
     yield from _announcements()
     yield from _refusals()
     plain = text(["x", "y"])
-    yield Case(
+    yield case(
         "two-categoricals",
         "two categorical columns over one dictionary, beside a column of numbers",
         lambda: Frame(

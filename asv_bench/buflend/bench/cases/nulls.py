@@ -12,8 +12,7 @@ import numpy as np
 
 from ..dtypes import Dtype, Kind, Null, dtype
 from ..producer import Buf, Frame
-from ._build import Nulls, bitmap, bitmask, bytemask, nan, numbers, one, sentinel
-from ._case import Case
+from ._build import Case, Nulls, bitmap, bitmask, bytemask, case, liar, nan, numbers, one, same, sentinel
 
 _INTS: list[int | None] = [10, None, 12, 13, None, 15, 16, 17, 18, None, 20]
 _FLOATS: list[float | None] = [0.5, None, 1.5, None, None, 2.5, 3.5, None, 4.5, 5.5]
@@ -42,45 +41,38 @@ def _every_third(size: int) -> list[int | None]:
 def _each_phase(lead: int) -> Iterator[Case]:
     """Each kind of null, `lead` elements into its buffers."""
     at = f"at offset {lead}" if lead else "without an offset"
-    yield Case(
-        f"bitmask-offset-{lead}",
-        f"bit mask {at}, 0 means missing",
-        one(numbers, _INTS, lead=lead, nulls=bitmask()),
-        {"a": _INTS},
+    yield same(f"bitmask-offset-{lead}", f"bit mask {at}, 0 means missing", numbers, _INTS, lead=lead, nulls=bitmask())
+    yield same(
+        f"bytemask-offset-{lead}", f"byte mask {at}, 1 means missing", numbers, _INTS, lead=lead, nulls=bytemask()
     )
-    yield Case(
-        f"bytemask-offset-{lead}",
-        f"byte mask {at}, 1 means missing",
-        one(numbers, _INTS, lead=lead, nulls=bytemask()),
-        {"a": _INTS},
-    )
-    yield Case(
+    yield same(
         f"sentinel-offset-{lead}",
         f"integer sentinel {at}, no validity buffer",
-        one(numbers, _INTS, lead=lead, nulls=sentinel(-1)),
-        {"a": _INTS},
+        numbers,
+        _INTS,
+        lead=lead,
+        nulls=sentinel(-1),
     )
-    yield Case(
-        f"nan-offset-{lead}",
-        f"NaN {at}",
-        one(numbers, _FLOATS, "float64", lead=lead, nulls=nan()),
-        {"a": _FLOATS},
-    )
+    yield same(f"nan-offset-{lead}", f"NaN {at}", numbers, _FLOATS, "float64", lead=lead, nulls=nan())
 
 
 def _polarity(lead: int) -> Iterator[Case]:
     """Yield the masks of the other polarity."""
-    yield Case(
+    yield same(
         f"bitmask-inverted-offset-{lead}",
         f"bit mask at offset {lead}, 1 means missing",
-        one(numbers, _INTS, lead=lead, nulls=bitmask(missing=1)),
-        {"a": _INTS},
+        numbers,
+        _INTS,
+        lead=lead,
+        nulls=bitmask(missing=1),
     )
-    yield Case(
+    yield same(
         f"bytemask-inverted-offset-{lead}",
         f"byte mask at offset {lead}, 0 means missing",
-        one(numbers, _INTS, lead=lead, nulls=bytemask(missing=0)),
-        {"a": _INTS},
+        numbers,
+        _INTS,
+        lead=lead,
+        nulls=bytemask(missing=0),
     )
 
 
@@ -95,7 +87,7 @@ def _all_phases() -> Iterator[Case]:
         "nan": ("float64", _FLOATS, nan()),
     }
     for word, (type_, values, nulls) in kinds.items():
-        yield Case(
+        yield case(
             f"{word}-every-phase",
             f"{word.replace('-', ' ')} at offsets 0 to 9, a column each",
             partial(_phases, type_, values, nulls),
@@ -119,63 +111,55 @@ def _masks() -> Iterator[Case]:
     """Yield what masks can be besides their phase."""
     for size in _SIZES:
         values = _every_third(size)
-        yield Case(
-            f"bitmask-{size}-rows",
-            f"bit mask over {size} rows at offset 3",
-            one(numbers, values, lead=3, nulls=bitmask()),
-            {"a": values},
+        yield same(
+            f"bitmask-{size}-rows", f"bit mask over {size} rows at offset 3", numbers, values, lead=3, nulls=bitmask()
         )
     for missing, word in ((0, "missing-is-0"), (1, "missing-is-1")):
-        yield Case(
+        yield same(
             f"bytemask-other-bytes-{word}",
             "byte mask with 255, 2 and 128 for a set byte",
-            one(numbers, _INTS, nulls=bytemask(missing, true=(255, 2, 128))),
-            {"a": _INTS},
+            numbers,
+            _INTS,
+            nulls=bytemask(missing, true=(255, 2, 128)),
         )
-        yield Case(
+        yield same(
             f"bytemask-other-bytes-{word}-offset-9",
             "the same at offset 9",
-            one(numbers, _INTS, lead=9, nulls=bytemask(missing, true=(255, 2, 128))),
-            {"a": _INTS},
+            numbers,
+            _INTS,
+            lead=9,
+            nulls=bytemask(missing, true=(255, 2, 128)),
         )
     for word, mask in _MASKS.items():
-        yield Case(
+        yield same(
             f"{word}-announced-uint8",
             "mask announced as UINT 8, as cudf did",
-            one(numbers, _INTS, nulls=mask(type_=dtype("uint8"))),
-            {"a": _INTS},
+            numbers,
+            _INTS,
+            nulls=mask(type_=dtype("uint8")),
         )
-        yield Case(
-            f"{word}-all-missing",
-            "nothing but nulls",
-            one(numbers, [None] * 11, nulls=mask()),
-            {"a": [None] * 11},
-        )
-        yield Case(
-            f"{word}-none-missing",
-            "a mask that calls every slot present",
-            one(numbers, [1, 2, 3], nulls=mask()),
-            {"a": [1, 2, 3]},
-        )
-        yield Case(
+        yield same(f"{word}-all-missing", "nothing but nulls", numbers, [None] * 11, nulls=mask())
+        yield same(f"{word}-none-missing", "a mask that calls every slot present", numbers, [1, 2, 3], nulls=mask())
+        yield same(
             f"{word}-valid-nan-stays",
             "float with a mask: the NaN that is present is no null",
-            one(numbers, [1.0, np.nan, None], "float64", nulls=mask()),
-            {"a": [1.0, np.nan, None]},
+            numbers,
+            [1.0, np.nan, None],
+            "float64",
+            nulls=mask(),
         )
     exact: list[int | None] = [2**60 + 1, None, -(2**63), 2**63 - 1]
-    yield Case(
+    yield same(
         "int64-exact-beside-a-null",
         "2**60 + 1 beside a null: no way through float64",
-        one(numbers, exact, lead=1, nulls=bitmask()),
-        {"a": exact},
+        numbers,
+        exact,
+        lead=1,
+        nulls=bitmask(),
     )
     large: list[int | None] = [2**63 + 1, None, 2**64 - 1]
-    yield Case(
-        "uint64-exact-beside-a-null",
-        "uint64 above 2**63 beside a null",
-        one(numbers, large, "uint64", nulls=bitmask()),
-        {"a": large},
+    yield same(
+        "uint64-exact-beside-a-null", "uint64 above 2**63 beside a null", numbers, large, "uint64", nulls=bitmask()
     )
 
 
@@ -183,43 +167,35 @@ def _sentinels() -> Iterator[Case]:
     """Yield a sentinel for each width, in and out of range."""
     for type_, (mark, first, second) in _SENTINELS.items():
         values: list[Any] = [first, None, second, None, first]
-        yield Case(
-            f"sentinel-{type_}",
-            f"{type_} with the sentinel {mark}",
-            one(numbers, values, type_, nulls=sentinel(mark)),
-            {"a": values},
+        yield same(
+            f"sentinel-{type_}", f"{type_} with the sentinel {mark}", numbers, values, type_, nulls=sentinel(mark)
         )
-    yield Case(
+    yield case(
         "sentinel-every-width-offset-1",
         "a sentinel in each width, at offset 1, a column each",
         _every_width,
         {type_: [first, None, second] for type_, (_, first, second) in _SENTINELS.items()},
     )
-    yield Case(
-        "sentinel-never-met",
-        "a sentinel that no slot holds",
-        one(numbers, [1, 2, 3], null=(Null.USE_SENTINEL, -5)),
-        {"a": [1, 2, 3]},
-    )
-    yield Case(
+    yield same("sentinel-never-met", "a sentinel that no slot holds", numbers, [1, 2, 3], null=(Null.USE_SENTINEL, -5))
+    yield same(
         "sentinel-outside-the-type",
         "sentinel -1 for uint8: no slot can hold it, 255 is a value",
-        one(numbers, [1, 255], "uint8", null=(Null.USE_SENTINEL, -1)),
-        {"a": [1, 255]},
+        numbers,
+        [1, 255],
+        "uint8",
+        null=(Null.USE_SENTINEL, -1),
         may_refuse=True,
     )
     for type_ in ("float16", "float32"):
-        yield Case(
-            f"nan-{type_}",
-            f"{type_} with NaN for missing",
-            one(numbers, [0.5, None, 2.0], type_, nulls=nan()),
-            {"a": [0.5, None, 2.0]},
-        )
-    yield Case(
+        yield same(f"nan-{type_}", f"{type_} with NaN for missing", numbers, [0.5, None, 2.0], type_, nulls=nan())
+    yield same(
         "sentinel-big-endian",
         "a sentinel in a big-endian column is compared as a value",
-        one(numbers, [1, None, 3], "int32", order=">", nulls=sentinel(-2)),
-        {"a": [1, None, 3]},
+        numbers,
+        [1, None, 3],
+        "int32",
+        order=">",
+        nulls=sentinel(-2),
         may_refuse=True,
     )
 
@@ -228,24 +204,19 @@ def _counts() -> Iterator[Case]:
     """Yield what `null_count` and a superfluous mask may be."""
     values: list[int | None] = [1, None, 3]
     for word, known in (("unknown", None), ("numpy-integer", np.int64(1))):
-        yield Case(
-            f"null-count-{word}",
-            f"null_count is {known!r}",
-            one(numbers, values, nulls=bitmask(), null_count=known),
-            {"a": values},
-        )
+        yield same(f"null-count-{word}", f"null_count is {known!r}", numbers, values, nulls=bitmask(), null_count=known)
     for word, mask in _MASKS.items():
         for count in (0, 7):
-            yield Case(
+            yield case(
                 f"{word}-null-count-{count}-of-1",
                 f"null_count says {count}, the mask has 1",
                 one(numbers, values, nulls=mask(), null_count=count),
-                {"a": values},
+                values,
                 may_refuse=True,
                 errors=("ProducerError",),
             )
         for announced in (0, None, 1):
-            yield Case(
+            yield case(
                 f"{word}-absent-null-count-{str(announced).lower()}",
                 f"a {word} is announced, validity is None, null_count is {announced}",
                 one(numbers, [1, 2, 3], nulls=mask(), validity=None, null_count=announced),
@@ -254,29 +225,29 @@ def _counts() -> Iterator[Case]:
                 errors=() if announced == 0 else ("ProducerError",),
             )
     junk = Buf(bitmap([False, False, False]))
-    yield Case(
+    yield same(
         "non-nullable-with-junk-mask",
         "not nullable, yet a mask of zeros lies there",
-        one(numbers, [0, 1, 2], validity=(junk, dtype("bits"))),
-        {"a": [0, 1, 2]},
+        numbers,
+        [0, 1, 2],
+        validity=(junk, dtype("bits")),
     )
-    yield Case(
+    yield same(
         "non-nullable-with-impossible-mask",
         "not nullable, yet a mask of no bytes at an address that is nobody's",
-        one(numbers, [0, 1, 2], validity=(Buf(b"", ptr=0xDEAD0000, bufsize=0), dtype("bool"))),
-        {"a": [0, 1, 2]},
+        numbers,
+        [0, 1, 2],
+        validity=(Buf(b"", ptr=0xDEAD0000, bufsize=0), dtype("bool")),
     )
 
 
 def _contradictions() -> Iterator[Case]:
     """Yield masks whose layout and type say different things."""
     for word, type_ in (("bitmask", "bool"), ("bytemask", "bits")):
-        yield Case(
+        yield liar(
             f"{word}-announced-bool{'8' if type_ == 'bool' else '1'}",
             "the null kind says one layout, the mask's type the other",
             one(numbers, _INTS, nulls=_MASKS[word](type_=dtype(type_))),
-            None,
-            errors=("ProducerError",),
         )
     odd = {
         "null-kind-9": (9, None),
@@ -287,19 +258,15 @@ def _contradictions() -> Iterator[Case]:
     }
     for word, null in odd.items():
         mask = _MASKS["bytemask" if null[0] == Null.USE_BYTEMASK else "bitmask"]
-        yield Case(
+        yield liar(
             word,
             f"describe_null is {tuple(n if n is None else int(n) for n in null)}",
             one(numbers, _INTS, nulls=mask(), null=null),
-            None,
-            errors=("ProducerError",),
         )
-    yield Case(
+    yield liar(
         "mask-of-floats",
         "the mask is announced as float64",
         one(numbers, [1, None], nulls=bitmask(type_=Dtype(Kind.FLOAT, 64, "g"))),
-        None,
-        errors=("ProducerError",),
     )
 
 

@@ -1,7 +1,8 @@
-"""Producers that lie: too little memory, impossible numbers, types that do not exist, methods that raise.
+"""Producers that lie: column and buffer disagree, too little memory, types that do not exist, methods that raise.
 
-Specification: the bytes needed follow from size and offset and must fit `bufsize`. What contradicts itself is refused.
-Each buffer that is one byte short has a twin that is just large enough and has nothing behind it.
+Specification: the bytes needed follow from size and offset and must fit `bufsize`; where announcements differ the
+buffer's size decides, and what it cannot decide is refused. A sentinel marks the elements that equal it, not those that
+it rounds to. Each buffer that is one byte short has a twin that is just large enough and has nothing behind it.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,10 +14,126 @@ import numpy as np
 from ..dtypes import Dtype, Kind, Null, dtype
 from ..pages import guarded
 from ..producer import Buf, Col, Frame
-from ._build import OUTSIDE, Array, around, bitmap, bytemap, nothing, numbers, one, text
-from ._case import Case
+from ._build import (
+    OUTSIDE,
+    Array,
+    Case,
+    around,
+    bitmap,
+    bytemap,
+    case,
+    codes,
+    liar,
+    moments,
+    nothing,
+    numbers,
+    one,
+    text,
+)
 
 _LIAR = ("ProducerError",)
+
+# Name, what is announced for the column, for the buffer, and what lies there.
+_TYPES: dict[str, tuple[Dtype, Dtype, Any]] = {
+    "int-over-float": (dtype("int64"), dtype("float64"), np.array([1.0, 2.0])),
+    "float-over-int": (dtype("float64"), dtype("int64"), np.array([1, 2])),
+    "signed-over-unsigned": (dtype("int64"), dtype("uint64"), np.array([2**64 - 1, 1], np.uint64)),
+    "native-over-big-endian": (dtype("int64"), dtype("int64", ">"), np.array([1, 2], ">i8")),
+    "big-endian-over-native": (dtype("int64", ">"), dtype("int64"), np.array([1, 2])),
+}
+
+
+def _announced(memory: Array, column: Dtype, **options: Any) -> Frame:
+    return Frame({"a": Col(Buf(memory), column, len(memory), **options)})
+
+
+def _announcements() -> Iterator[Case]:
+    for name, (column, buffer, memory) in _TYPES.items():
+        yield liar(
+            f"disagree-{name}",
+            f"the column says {column.kind.name} {column.endianness!r}, its buffer {buffer.kind.name} "
+            f"{buffer.endianness!r}, both of 64 bits",
+            partial(_announced, memory, column, data_dtype=buffer),
+        )
+    yield liar(
+        "disagree-width-of-codes",
+        "codes of 64 bits on the column, of 8 on the buffer, and the memory fits both",
+        one(codes, [0, 1], text(["x", "y"]), type_="int64", data_dtype=dtype("int8")),
+    )
+    yield liar(
+        "date64-not-a-day",
+        "a date in milliseconds that is no whole day: it is something else",
+        one(moments, [0, 140_000_000_000_016], "tdm"),
+    )
+
+
+# Name, what is special, type, values with None where the sentinel stands, sentinel.
+_SENTINELS: dict[str, tuple[str, str, list[Any], Any]] = {
+    "float32-infinity-is-not-1e300": ("float32", "infinity beside a sentinel too large", [float("inf"), 1.0], 1e300),
+    "float16-2048-is-not-2049": ("float16", "a sentinel that rounds to a value", [2048.0, 1.0], 2049.0),
+    "float64-2-to-53-is-not-one-more": ("float64", "an integer that no float64 equals", [2.0**53, 1.0], 2**53 + 1),
+    "int64-2-to-53-plus-1": ("int64", "integers that are one float64", [2**53, None], 2**53 + 1),
+}
+
+
+def _sentinels() -> Iterator[Case]:
+    for name, (type_, title, values, mark) in _SENTINELS.items():
+        memory = np.array([mark if value is None else value for value in values], type_)
+        yield case(
+            f"sentinel-{name}",
+            f"{type_}: {title}",
+            partial(_announced, memory, dtype(type_), null=(Null.USE_SENTINEL, mark), null_count=values.count(None)),
+            values,
+        )
+    for name, values, mark in (
+        ("nul-at-the-end", ["NA", None, "b"], "NA\0"),
+        ("nul-is-not-empty", ["", None, "b"], "\0"),
+        ("without-the-nul", [None, "NA\0", "b"], "NA"),
+    ):
+        filled = [mark if value is None else value for value in values]
+        yield case(
+            f"sentinel-string-{name}",
+            "strings that differ by a NUL at their end",
+            one(text, filled, null=(Null.USE_SENTINEL, mark), null_count=1),
+            values,
+        )
+
+
+def _dictionaries() -> Iterator[Case]:
+    def chunked(*chunks: Col) -> Frame:
+        frames = [Frame({"a": chunk}) for chunk in chunks]
+        return Frame({"a": chunks[0]}, chunks=frames)
+
+    yield case(
+        "codes-signed-then-unsigned",
+        "int64 codes in one chunk and uint64 in the next: no integer type holds both",
+        lambda: chunked(
+            codes([0, 1], text(["x", "y"]), type_="int64"), codes([1, 0], text(["x", "y"]), type_="uint64")
+        ),
+        ["x", "y", "y", "x"],
+    )
+    yield liar(
+        "categories-of-categories",
+        "categories that are categorical themselves",
+        one(codes, [0, 1], codes([0, 1], text(["x", "y"]))),
+    )
+    yield case(
+        "dictionaries-ordered-with-duplicates",
+        "ordered dictionaries of two chunks, one of which holds a category twice",
+        lambda: chunked(codes([0, 1, 2], text(["x", "y", "x"]), ordered=True), codes([0], text(["x"]), ordered=True)),
+        ["x", "y", "x", "x"],
+        ordered=True,
+        may_refuse=True,
+    )
+
+
+def contradictions() -> Iterator[Case]:
+    """Yield the contradictions of this subject."""
+    yield from _announcements()
+    yield from _sentinels()
+    yield from _dictionaries()
+
+
 _BOOM = RuntimeError("the producer gave up")
 
 
@@ -72,12 +189,7 @@ _BOUNDS: dict[str, tuple[str, Array, Callable[[Buf], Col], list[Any]]] = {
         lambda buf: _string(Buf(_CHARACTERS), buf),
         ["a", "bc"],
     ),
-    "characters": (
-        "three characters",
-        _CHARACTERS,
-        lambda buf: _string(buf, Buf(_OFFSETS)),
-        ["a", "bc"],
-    ),
+    "characters": ("three characters", _CHARACTERS, lambda buf: _string(buf, Buf(_OFFSETS)), ["a", "bc"]),
     "date32": (
         "three date32 at offset 1",
         around([0, 1, 18262], "int32", lead=1, tail=0),
@@ -88,12 +200,7 @@ _BOUNDS: dict[str, tuple[str, Array, Callable[[Buf], Col], list[Any]]] = {
         "three int8 codes at offset 2",
         around([1, 0, 1], "int8", lead=2, tail=0),
         lambda buf: Col(
-            buf,
-            Dtype(Kind.CATEGORICAL, 8, "c"),
-            3,
-            offset=2,
-            data_dtype=dtype("int8"),
-            categories=text(["x", "y"]),
+            buf, Dtype(Kind.CATEGORICAL, 8, "c"), 3, offset=2, data_dtype=dtype("int8"), categories=text(["x", "y"])
         ),
         ["y", "x", "y"],
     ),
@@ -119,18 +226,9 @@ def _raising_buffer(what: str) -> Frame:
 def _bounds() -> Iterator[Case]:
     """Yield each buffer one byte too short, and just large enough before a page that must not be touched."""
     for word, (what, memory, build, values) in _BOUNDS.items():
-        yield Case(
-            f"short-{word}",
-            f"{what}, one byte short",
-            partial(_sized, build, memory, 1),
-            None,
-            errors=_LIAR,
-        )
-        yield Case(
-            f"guarded-{word}",
-            f"{what}, nothing behind the last byte needed",
-            partial(_sized, build, memory, 0),
-            {"a": values},
+        yield liar(f"short-{word}", f"{what}, one byte short", partial(_sized, build, memory, 1))
+        yield case(
+            f"guarded-{word}", f"{what}, nothing behind the last byte needed", partial(_sized, build, memory, 0), values
         )
     plain = partial(Buf, _NUMBERS)
     wrong: dict[str, tuple[str, Callable[[], Col]]] = {
@@ -156,7 +254,7 @@ def _bounds() -> Iterator[Case]:
         "nothing-for-rows": ("no bytes at the null pointer, three rows", lambda: Col(nothing(), dtype("int64"), 3)),
     }
     for word, (what, make) in wrong.items():
-        yield Case(word, what, partial(_single, make), None, errors=_LIAR)
+        yield liar(word, what, partial(_single, make))
 
 
 def _types() -> Iterator[Case]:
@@ -176,93 +274,62 @@ def _types() -> Iterator[Case]:
         "datetime-16-bits": (Kind.DATETIME, 16, "tss:", "="),
     }
     for word, type_ in wrong.items():
-        yield Case(
+        yield liar(
             f"type-{word}",
             f"dtype is {tuple(int(part) if isinstance(part, Kind) else part for part in type_)}",
             partial(_typed, type_),
-            None,
-            errors=_LIAR,
         )
-    yield Case(
+    yield liar(
         "type-two-widths-both-fit",
         "int64 on the column, int32 on the buffer, and the memory fits both",
-        lambda: Frame({"a": Col(Buf(np.arange(3)), dtype("int64"), 3, data_dtype=dtype("int32"))}),
-        None,
-        errors=_LIAR,
+        lambda: Col(Buf(np.arange(3)), dtype("int64"), 3, data_dtype=dtype("int32")),
     )
 
 
 def _frames() -> Iterator[Case]:
     """Yield frames whose columns do not go together."""
-    yield Case(
+    yield liar(
         "columns-of-other-lengths",
         "three rows beside two",
         lambda: Frame({"a": numbers([1, 2, 3]), "b": numbers([1, 2])}),
-        None,
-        errors=_LIAR,
     )
-    yield Case(
-        "names-twice",
-        "two columns of one name",
-        lambda: Frame([("a", numbers([1])), ("a", numbers([2]))]),
-        None,
-        errors=_LIAR,
-    )
+    yield liar("names-twice", "two columns of one name", lambda: Frame([("a", numbers([1])), ("a", numbers([2]))]))
     for word, name in {"integer": 1, "none": None, "bytes": b"a"}.items():
-        yield Case(
-            f"names-{word}",
-            f"a column whose name is {name!r}",
-            partial(_named, name),
-            None,
-            errors=_LIAR,
-        )
+        yield liar(f"names-{word}", f"a column whose name is {name!r}", partial(_named, name))
 
 
 def _raising() -> Iterator[Case]:
     """Yield methods that raise, where it matters and where it does not."""
     for what in ("get_buffers", "dtype", "size", "offset", "describe_null"):
-        yield Case(
-            f"raises-{what.replace('_', '-')}",
-            f"{what} raises",
-            one(numbers, [1, 2], raises={what: _BOOM}),
-            None,
-            errors=_LIAR,
-        )
-    yield Case("raises-ptr", "ptr of the data raises", partial(_raising_buffer, "ptr"), None, errors=_LIAR)
-    yield Case(
+        yield liar(f"raises-{what.replace('_', '-')}", f"{what} raises", one(numbers, [1, 2], raises={what: _BOOM}))
+    yield liar("raises-ptr", "ptr of the data raises", partial(_raising_buffer, "ptr"))
+    yield case(
         "raises-bufsize",
         "bufsize of the data raises",
         partial(_raising_buffer, "bufsize"),
-        {"a": [OUTSIDE, OUTSIDE]},
+        [OUTSIDE, OUTSIDE],
         may_refuse=True,
         errors=_LIAR,
     )
     for what in ("__dataframe__", "column_names", "get_chunks"):
-        yield Case(
+        yield liar(
             f"raises-{what.strip('_').replace('_', '-')}",
             f"{what} of the frame raises",
             partial(Frame, {"a": numbers([1, 2])}, raises={what: _BOOM}),
-            None,
-            errors=_LIAR,
         )
-    yield Case(
+    yield case(
         "metadata-raises",
         "the metadata of frame and column cannot be had, nobody needs it",
         lambda: Frame({"a": numbers([1, 2], raises={"metadata": _BOOM})}, raises={"metadata": _BOOM}),
-        {"a": [1, 2]},
+        [1, 2],
     )
-    yield Case(
+    yield case(
         "metadata-none",
         "the metadata is no mapping, as pyarrow's column has it",
         lambda: Frame({"a": numbers([1, 2])}, metadata=None),
-        {"a": [1, 2]},
+        [1, 2],
     )
-    yield Case(
-        "rows-unknown",
-        "num_rows is None",
-        lambda: Frame({"a": numbers([1, 2])}, rows=lambda: None),
-        {"a": [1, 2]},
-    )
+    yield case("rows-unknown", "num_rows is None", lambda: Frame({"a": numbers([1, 2])}, rows=lambda: None), [1, 2])
 
 
 class _Plain(Frame):
@@ -291,21 +358,21 @@ class _Apart(Frame):
         return _Bare(super().__dataframe__(nan_as_null, allow_copy))
 
 
-def cases() -> Iterator[Case]:
-    """Yield the cases of this subject."""
+def hostile() -> Iterator[Case]:
+    """Yield the hostile of this subject."""
     yield from _bounds()
     yield from _types()
     yield from _frames()
     yield from _raising()
-    yield Case(
+    yield case(
         "nan-as-null-never-passed",
         "a producer that never heard of nan_as_null",
         lambda: _Plain({"a": numbers([1, 2])}),
-        {"a": [1, 2]},
+        [1, 2],
     )
-    yield Case(
+    yield case(
         "exchange-object-apart",
         "__dataframe__ gives an object that has none itself",
         lambda: _Apart({"a": numbers([1, 2])}),
-        {"a": [1, 2]},
+        [1, 2],
     )
