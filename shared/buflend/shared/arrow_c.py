@@ -72,7 +72,7 @@ CAPSULES: dict[type[ctypes.Structure], bytes] = {
 
 
 def clear_reserved(capsule: object) -> None:
-    """Zero the reserved words of an `arrow_device_array` capsule, as the specification asks: pyarrow 26 leaves garbage."""
+    """Zero the reserved words of an `arrow_device_array` capsule, as is specified: pyarrow 26 leaves garbage there."""
     from .cpython import capsule_pointer
 
     address = capsule_pointer(capsule, CAPSULES[ArrowDeviceArray]) + ArrowDeviceArray.reserved.offset
