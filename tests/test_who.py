@@ -140,6 +140,11 @@ def test_a_package_that_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch
     assert wording.absent(report) == {"broken_package": f"{reason}; pip install broken_package"}
 
 
+def test_a_package_inside_one_that_is_missing_is_not_installed() -> None:
+    found = peers.peer("no_such_package.part")
+    assert (found.available, found.reason) == (False, "not installed")
+
+
 def test_a_call_that_needs_another_package_says_so() -> None:
     packages = {
         "numpy": {"available": True, "reason": "", "version": "2"},

@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         "compare",
         help="compare buflend with pandas, pyarrow and polars on this machine",
         description="Compare buflend with pandas, pyarrow and polars: everything shown is measured while you wait, "
-        "in about two minutes. A package that is not installed is named.",
+        "in about three minutes. A package that is not installed is named.",
         epilog="Parts: " + "; ".join(f"{name} ({text})" for name, text in compare.PARTS.items()) + ".",
     )
     one.add_argument(

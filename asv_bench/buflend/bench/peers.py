@@ -56,6 +56,8 @@ def peer(name: str) -> Peer:
     """Look for one package by its import name."""
     try:
         spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # the package around it
+        spec = None
     except (ImportError, ValueError) as error:
         return Peer(name, available=False, reason=f"cannot be found: {error}", version="")
     if spec is None:
