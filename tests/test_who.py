@@ -140,6 +140,15 @@ def test_a_package_that_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch
     assert wording.absent(report) == {"broken_package": f"{reason}; pip install broken_package"}
 
 
+def test_what_maximal_lacks_is_one_note() -> None:
+    def part(**names: list[str] | None) -> dict[str, Any]:
+        return {"offers": {"maximal": {"available": True, "reason": "", "names": names}}}
+
+    assert wording.unbuilt(part(frame=["a"], column=["b"], buffer=["c"])) == ""
+    assert wording.unbuilt(part(frame=None, column=None, buffer=["c"])) == "maximal's tables and columns: not built yet"
+    assert wording.unbuilt({"offers": {"maximal": {"available": False, "reason": "not built yet"}}}) == ""
+
+
 def test_a_package_inside_one_that_is_missing_is_not_installed() -> None:
     found = peers.peer("no_such_package.part")
     assert (found.available, found.reason) == (False, "not installed")

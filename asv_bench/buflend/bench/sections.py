@@ -39,6 +39,7 @@ def _surface(console: Console, part: Mapping[str, Any]) -> None:
                 made.add_row(name, *counts, ", ".join(names["buffer"]))
         console.print(made)
         notes(console, wording.not_here(part[kind]))
+    notes(console, wording.unbuilt(part))
     made = table(
         "package",
         "import",

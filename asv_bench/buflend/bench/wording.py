@@ -187,6 +187,14 @@ def types(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{', '.join(titles)} come{'s' if len(titles) == 1 else ''} as {text}" for text, titles in found.items()]
 
 
+def unbuilt(part: Mapping[str, Any]) -> str:
+    """Say what of maximal a surface part found missing; empty where nothing is."""
+    found = part["offers"]["maximal"]
+    missing = [level for level, names in found.get("names", {}).items() if names is None]
+    plurals = {"frame": "tables", "column": "columns", "buffer": "buffers"}
+    return f"maximal's {' and '.join(plurals[level] for level in missing)}: {peers.NOT_BUILT}" if missing else ""
+
+
 def subtitle(name: str, report: Mapping[str, Any]) -> str:
     """Say what a part of a report is about; a person's own file is named."""
     if name == "values" and report["data"] is not None:
