@@ -6,6 +6,7 @@ A consumer that is not installed is not tested; nothing here needs a GPU.
 import contextlib
 import ctypes
 import gc
+import io
 import struct
 import sys
 import threading
@@ -364,6 +365,23 @@ class TestEveryConsumer:
         del taken
         collect(how)
         assert returned == [1]
+
+
+WRITABLE = 1  # PyBUF_WRITABLE
+
+
+def test_a_writable_view_of_read_only_memory_is_refused() -> None:
+    buffer, returned = lend(readonly=True)
+    assert buffer.__buffer__(0).readonly
+    with pytest.raises(BufferError, match="read-only"):
+        buffer.__buffer__(WRITABLE)
+    if sys.version_info >= (3, 12):
+        with pytest.raises((BufferError, TypeError), match=r"read-(only|write)|not writable"):
+            io.BytesIO(CONTENT).readinto(only(buffer, "buffer"))
+    writable, _ = lend()
+    assert not writable.__buffer__(WRITABLE).readonly
+    del buffer
+    assert returned == [1]
 
 
 class Once:

@@ -84,6 +84,12 @@ class TestOutOfBand:
         pickled = pickle.dumps(buffer, 5, buffer_callback=lent.append)
         assert pickle.loads(pickled, buffers=[bytes(lent[0])]).readonly  # noqa: S301
 
+    def test_a_read_only_buffer_over_memory_that_can_be_written(self) -> None:
+        buffer, _ = lend(readonly=True)
+        lent: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(buffer, 5, buffer_callback=lent.append)
+        assert pickle.loads(pickled, buffers=[bytearray(lent[0])]).readonly  # noqa: S301
+
     def test_a_callback_that_wants_it_in_band(self) -> None:
         buffer, _ = lend()
         pickled = pickle.dumps(buffer, 5, buffer_callback=lambda _: True)
