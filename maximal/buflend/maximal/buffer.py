@@ -7,7 +7,7 @@ its own file.
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ..shared import arrays, dlpack_table, memory
-from ..shared.device import HOST_READABLE
+from ..shared.device import CPU, HOST_READABLE
 from ..shared.errors import ProducerError
 from ..shared.memory import failed
 from . import (
@@ -74,6 +74,9 @@ class Buffer(memory.Memory):
         if name == "__dlpack__":
             self.__dlpack__ = method = dlpack.method(self)
             return method
+        if name == "_ptr":  # of an ndarray, which takes longer to tell than all else
+            self._ptr, *_ = native.read_ndarray(self._owner)
+            return self._ptr
         if name in _BY_DEVICE:
             raise absent(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -223,15 +226,12 @@ def as_buffer(obj: object) -> Buffer:
     no stream: by DLPack's `stream`, or by waiting for the stream that the CUDA array interface names.
     """
     reader = _natives.get(type(obj)) or native.reader(type(obj))
+    if reader is _read_ndarray and (short := _over_ndarray(obj)) is not None:
+        return short
     if reader is not None and (found := reader(obj)) is not None:
         # Its numbers are the library's own: the short way, without the checks.
         made = _new(Buffer)
         made._ptr, made._bufsize, made._owner, made._device, made._readonly = found
-        if reader is _read_ndarray:
-            try:
-                made.__dlpack__ = dlpack.of_bytes(made)
-            except (BufferError, ImportError):  # a subinterpreter, an old NumPy: seen to when the export is asked for
-                pass
         return made
     if issubclass(type(obj), Buffer):
         return obj  # type: ignore[return-value]
@@ -258,7 +258,27 @@ def as_buffer(obj: object) -> Buffer:
     )
 
 
-_natives, _new, _read_ndarray = native.readers, object.__new__, native.read_ndarray
+_natives, _new, _read_ndarray, _NUMBERS = native.readers, object.__new__, native.read_ndarray, native.PLAIN
+
+
+def _over_ndarray(array: Any) -> Buffer | None:
+    """Return the buffer of an ndarray that owns numbers in C order; its address is looked up when it is asked for.
+
+    None for any other ndarray. Of a view NumPy would let an export hold what the view is of, and not the owner.
+    """
+    flags = array.flags
+    if array.base is not None or array.dtype.kind not in _NUMBERS or not flags.c_contiguous:
+        return None
+    made = _new(Buffer)
+    made._bufsize = array.nbytes
+    made._owner = array
+    made._device = CPU
+    made._readonly = not flags.writeable
+    try:
+        made.__dlpack__ = dlpack.of_array(array)
+    except (BufferError, ImportError):  # a subinterpreter, an old NumPy: seen to when the export is asked for
+        pass
+    return made
 
 
 def _checked(found: Found, whose: str) -> Buffer:

@@ -35,6 +35,14 @@ def of_bytes(memory: Memory) -> Any:
     return bytes_exporter(memory)
 
 
+def of_array(array: Any) -> Any:
+    """Return the `__dlpack__` of an ndarray's bytes. The first call replaces this function by `shared`'s."""
+    from ..shared.dlpack_export import array_exporter
+
+    globals()["of_array"] = array_exporter
+    return array_exporter(array)
+
+
 def read(obj: Any) -> Found | None:
     """Return what an object exports by a DLPack capsule, None where it does not export.
 

@@ -64,7 +64,7 @@ def reader(kind: type) -> Reader | None:
 
 def read_ndarray(array: Any) -> Found:
     """Return what an ndarray holds; the owner is the array."""
-    if array.dtype.kind in _PLAIN:
+    if array.dtype.kind in PLAIN:
         try:
             return writable_address(array), array.nbytes, array, CPU, False
         except (TypeError, ValueError, BufferError):  # it is empty, read-only or not in C order
@@ -83,7 +83,7 @@ def _read_any_ndarray(array: Any) -> Found:
     return array.ctypes.data, array.nbytes, array, CPU, not flags.writeable
 
 
-_PLAIN = frozenset("biufc")  # kinds of number, whose address is had by the short way
+PLAIN = frozenset("biufc")  # kinds of number, whose address is had by the short way
 
 
 def _arrow(buffer: Any) -> Found:

@@ -38,7 +38,7 @@ from .dlpack import (
 )
 from .dlpack_method import Method
 from .exporter import writable_address
-from .loan import ByteLoan, Loan
+from .loan import ByteLoan, Loan, remember
 from .memory import Memory, to_memoryview
 
 if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
@@ -95,6 +95,16 @@ def bytes_exporter(memory: Memory) -> Export:
     if memory._readonly:
         shell.setflags(write=False)
     loan.shell = ref(shell)
+    method: Export = shell.__dlpack__
+    return method
+
+
+def array_exporter(array: Any) -> Export:
+    """Return the `__dlpack__` of the bytes of an ndarray in C order: that of a view, which holds the array's memory."""
+    if not _IS_MAIN:
+        _require_main()
+    shell = (array if array.ndim == 1 else array.reshape(-1)).view(_u1)
+    remember(shell, ref(shell))
     method: Export = shell.__dlpack__
     return method
 

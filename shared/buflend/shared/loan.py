@@ -67,6 +67,23 @@ class ByteLoan(Anchor):
     __slots__ = ("shell",)
 
 
+# Shells that are views of a lent ndarray, whose owner is the array and needs no loan: address -> weak reference. Dead
+# ones are swept out when there are twice as many as lived at the last sweep.
+_views: "dict[int, ref[Any]]" = {}
+_sweep_at = 1000
+
+
+def remember(shell: "Any", reference: "ref[Any]") -> None:
+    """Let `live_exports` find a shell that has no loan."""
+    global _sweep_at  # noqa: PLW0603 - one number for one table
+    _views[id(shell)] = reference
+    if len(_views) >= _sweep_at:
+        for key, one in list(_views.items()):
+            if one() is None and _views.get(key) is one:
+                del _views[key]
+        _sweep_at = max(1000, 2 * len(_views))
+
+
 class Keeper:
     """What keeps a shell for the exports to come."""
 
@@ -128,6 +145,11 @@ def live_exports() -> list[Export]:
                 found.append(Export("dlpack", candidate.owner, addressof(candidate), nbytes, CPU, exports))
         elif kind is Anchor and hasattr(candidate, "owner"):
             found.append(Export("view", candidate.owner, addressof(candidate), -1, CPU, 1))
+    for reference in list(_views.values()):
+        if exports := _exports(reference, kept):
+            array = reference()
+            if array is not None:
+                found.append(Export("dlpack", array.base, array.ctypes.data, array.nbytes, CPU, exports))
     return found
 
 
