@@ -276,7 +276,7 @@ def _over_ndarray(array: Any) -> Buffer | None:
     made._readonly = not flags.writeable
     try:
         made.__dlpack__ = dlpack.of_array(array)
-    except (BufferError, ImportError):  # a subinterpreter, an old NumPy: seen to when the export is asked for
+    except BufferError:  # a subinterpreter, or NumPy before 2.1: seen to when the export is asked for
         pass
     return made
 

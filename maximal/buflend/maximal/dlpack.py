@@ -22,7 +22,7 @@ def method(memory: Memory) -> Any:
         if memory._device is CPU:
             return of_bytes(memory)
         from ..shared.dlpack_export import exporter
-    except ImportError:  # no NumPy, or one before 2.1
+    except ImportError:  # no NumPy
         from ..shared.dlpack_light import exporter
     return exporter(memory.owner, tensor)
 

@@ -41,8 +41,8 @@ from .exporter import writable_address
 from .loan import ByteLoan, Loan, remember
 from .memory import Memory, to_memoryview
 
-if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
-    raise ImportError(f"DLPack export through NumPy needs NumPy 2.1 or newer, this is {np.__version__}")
+# Arrays of an older NumPy know neither versions nor copies: what it cannot make goes out through callbacks.
+_IS_OLD = tuple(map(int, np.__version__.split(".")[:2])) < (2, 1)
 
 Export = Callable[..., object]
 
@@ -76,6 +76,11 @@ def exporter(owner: object, tensor: Tensor) -> Export:
     _require_main()
     if len(tensor.shape) > _MOST_DIMENSIONS:
         raise BufferError(f"shape: got {len(tensor.shape)} dimensions, expected {_MOST_DIMENSIONS} at most")
+    if _IS_OLD:
+        from .dlpack_light import exporter as light
+
+        through_callbacks: Export = light(owner, tensor)
+        return through_callbacks
     if tensor.device == CPU and tensor.dtype in NUMPY_TYPES:
         method: Export = _shell(owner, tensor, NUMPY_TYPES[tensor.dtype]).__dlpack__
         return method
@@ -87,8 +92,8 @@ def exporter(owner: object, tensor: Tensor) -> Export:
 
 def bytes_exporter(memory: Memory) -> Export:
     """Return the `__dlpack__` of the bytes of CPU memory: what `exporter` returns, made faster."""
-    if not _IS_MAIN:
-        _require_main()
+    if _IS_OLD or not _IS_MAIN:
+        return exporter(memory._owner, Tensor(memory._ptr, (memory._bufsize,), (1,), readonly=memory._readonly))
     loan = _loan_at(memory._ptr)
     loan.owner = memory._owner
     shell = _frombuffer(loan, _u1, memory._bufsize)
@@ -101,8 +106,8 @@ def bytes_exporter(memory: Memory) -> Export:
 
 def array_exporter(array: Any) -> Export:
     """Return the `__dlpack__` of the bytes of an ndarray in C order: that of a view, which holds the array's memory."""
-    if not _IS_MAIN:
-        _require_main()
+    if _IS_OLD or not _IS_MAIN:
+        raise BufferError("this export must be made in another way")
     shell = (array if array.ndim == 1 else array.reshape(-1)).view(_u1)
     remember(shell, ref(shell))
     method: Export = shell.__dlpack__
