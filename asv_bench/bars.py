@@ -28,12 +28,13 @@ from timeit import Timer
 from typing import Any, NamedTuple
 
 import numpy as np
+import remains
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from buflend import maximal, minimal
-from buflend.bench import peers, remains, terminal, wording
+from buflend.bench import peers, terminal, wording
 from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
 HEADINGS: dict[str, JustifyMethod] = {

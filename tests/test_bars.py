@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from buflend.bench import remains
+import remains
 
 pytestmark = pytest.mark.peers  # compares with nanoarrow and pyarrow, prints with rich
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from buflend.bench import battery, verdict
+from buflend.bench import battery, runner
+from buflend.bench.adapters import iso
 from buflend.bench.cases import SUBJECTS, Case, all_cases
 from buflend.bench.consumers import Consumer, Reading, consumers
 from buflend.bench.producer import Col, Frame
-from buflend.bench.reading import iso
 
 CASES = {case.name: case for case in all_cases()}
 NAMED = pytest.mark.parametrize("name", CASES)
@@ -275,15 +275,15 @@ def test_the_runner_tells_outcomes_apart(run_python: Callable[..., str]) -> None
     assert told["broken"][0] is True
 
 
-# The verdict.
+# The runner.
 
 PEER = Consumer("peer", available=True, reason="", read=None, nan_is_null=False)
 NAN = float("nan")
 
 
-def judge(case: Case, values: list[Any], consumer: Consumer = PEER, **parts: Any) -> verdict.Verdict:
+def judge(case: Case, values: list[Any], consumer: Consumer = PEER, **parts: Any) -> runner.Verdict:
     reading = Reading({"a": values}, parts.get("ordered", {}), parts.get("timezone", {}), {}, None)
-    return verdict.read(case, consumer, reading)
+    return runner.judge(case, consumer, reading)
 
 
 @pytest.mark.parametrize(
@@ -331,18 +331,18 @@ def test_order_and_zone_are_part_of_what_was_read() -> None:
 def test_a_refusal_is_right_where_it_is_demanded_or_allowed() -> None:
     case = Case("", "", lambda: Frame({}), {"a": []})
     error = ValueError("no")
-    assert verdict.refused(case, PEER, error).outcome == "refused"
-    assert verdict.refused(case._replace(may_refuse=True), PEER, error).outcome == "right"
-    assert verdict.refused(case._replace(expect=None), PEER, error).outcome == "right"
+    assert runner.refused(case, PEER, error).outcome == "refused"
+    assert runner.refused(case._replace(may_refuse=True), PEER, error).outcome == "right"
+    assert runner.refused(case._replace(expect=None), PEER, error).outcome == "right"
     assert judge(case._replace(expect=None), []).outcome == "wrong"
 
 
 def test_ours_must_raise_what_the_case_names() -> None:
     case = Case("", "", lambda: Frame({}), None, errors=("KeyError", "OSError"))
     ours = PEER._replace(ours=True)
-    assert verdict.refused(case, ours, FileNotFoundError()).outcome == "right"
-    assert verdict.refused(case, ours, ValueError()).outcome == "wrong"
-    assert verdict.refused(case, PEER, ValueError()).outcome == "right"
+    assert runner.refused(case, ours, FileNotFoundError()).outcome == "right"
+    assert runner.refused(case, ours, ValueError()).outcome == "wrong"
+    assert runner.refused(case, PEER, ValueError()).outcome == "right"
     assert judge(case._replace(expect={"a": []}, may_refuse=True), [], ours).outcome == "wrong"
 
 
@@ -373,8 +373,8 @@ def test_the_measurement_holds_every_case_of_every_consumer(measured: Measured) 
         if told["available"]:
             assert list(told["results"]) == list(CASES)
             assert told["version"]
-            assert sum(told["score"][outcome] for outcome in verdict.OUTCOMES) == told["score"]["total"] == len(CASES)
-            assert {result["outcome"] for result in told["results"].values()} <= set(verdict.OUTCOMES)
+            assert sum(told["score"][outcome] for outcome in runner.OUTCOMES) == told["score"]["total"] == len(CASES)
+            assert {result["outcome"] for result in told["results"].values()} <= set(runner.OUTCOMES)
     assert all(part["consumers"][name]["available"] for name in CONSUMERS)
 
 

@@ -19,17 +19,17 @@ from buflend.bench import (
     battery,
     cli,
     compare,
+    consumers,
     cost,
     lifetime,
     peers,
     processes,
-    readers,
     surface,
     terminal,
     values,
     wording,
 )
-from buflend.bench.lines import values_lines
+from buflend.bench.wording import values_lines
 
 pytestmark = pytest.mark.peers
 
@@ -163,9 +163,9 @@ def test_what_is_not_built_is_a_line_and_no_column(ran: Ran) -> None:
     report = json.loads(json.dumps(ran.report))
     gone = {"available": False, "reason": "not built yet", "version": ""}
     for part in report["parts"].values():
-        for consumers in (part.get("consumers"), part.get("offers"), part.get("uses")):
-            if consumers is not None:
-                consumers["maximal"] = gone | {"refused": {}, "steps": [], "leaks": []}
+        for readers in (part.get("consumers"), part.get("offers"), part.get("uses")):
+            if readers is not None:
+                readers["maximal"] = gone | {"refused": {}, "steps": [], "leaks": []}
         part["pairs"] = [pair for pair in part.get("pairs", []) if pair["consumer"] != "maximal"]
     shown = printed(report, 80)
     assert "absent: buflend.maximal (not built yet)" in shown
@@ -520,12 +520,12 @@ def test_a_column_that_cannot_be_offered_is_named(ran: Ran) -> None:
 
 FAKES = f"""
 import os, signal, sys
-from buflend.bench import readers
+from buflend.bench import consumers
 
 held = []
 
 def liar(exchange):
-    frame = readers.pyarrow(exchange)
+    frame = consumers.pyarrow(exchange)
     place = frame.column_names.index("number") if "number" in frame.column_names else None
     if place is None:
         return frame
@@ -533,18 +533,18 @@ def liar(exchange):
     return frame.set_column(place, "number", pa.array([7, None, 2**60, -3], pa.int64()))
 
 def forgetful(exchange):
-    frame = readers.pyarrow(exchange)
+    frame = consumers.pyarrow(exchange)
     return frame.drop_columns([name for name in frame.column_names if name == "real"])
 
 def crasher(exchange):
     if "text" in list(exchange.__dataframe__().column_names()):
         os.kill(os.getpid(), signal.SIGSEGV)
-    return readers.pyarrow(exchange)
+    return consumers.pyarrow(exchange)
 
 def refuser(exchange):
     if "kind" in list(exchange.__dataframe__().column_names()):
         raise NotImplementedError("no categories\\nin two lines")
-    return readers.pyarrow(exchange)
+    return consumers.pyarrow(exchange)
 
 def writer(exchange):
     import ctypes
@@ -552,12 +552,12 @@ def writer(exchange):
     if {SCRIPT!r} in list(columns.column_names()):
         buffer, _ = columns.get_column_by_name({SCRIPT!r}).get_buffers()["data"]
         ctypes.c_int64.from_address(buffer.ptr).value = 99
-    return readers.pyarrow(exchange)
+    return consumers.pyarrow(exchange)
 
 def keeper(exchange):
     frame = exchange.__dataframe__()
     held.append([frame.get_column_by_name(name).get_buffers() for name in frame.column_names()])
-    return readers.minimal(exchange)
+    return consumers.minimal(exchange)
 
 def quitter(exchange):
     sys.exit(3)
@@ -575,8 +575,8 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def only_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no consumer but minimal beside the fakes."""
-    available = readers.availability()["minimal"]
-    monkeypatch.setattr(readers, "availability", lambda: {"minimal": dict(available)})
+    available = consumers.availability()["minimal"]
+    monkeypatch.setattr(consumers, "availability", lambda: {"minimal": dict(available)})
 
 
 def test_consumers_that_do_wrong_are_found_out(
@@ -631,7 +631,7 @@ def test_who_reads_a_broken_column_right_was_lucky(monkeypatch: pytest.MonkeyPat
     here = {name: {"available": True, "reason": "", "version": ""} for name in read}
     monkeypatch.setattr(values, "_about", lambda _file: about)
     monkeypatch.setattr(values, "_read_all", lambda name, *_: [read[name]])
-    monkeypatch.setattr(readers, "availability", lambda: here)
+    monkeypatch.setattr(consumers, "availability", lambda: here)
     part = values.measure(None, quiet)
     assert part["broken"] == {"maker": {"b": fault}}
     assert part["nobody"] == {"maker": []}
@@ -666,7 +666,7 @@ def test_a_table_of_which_nothing_is_offered_is_no_failure(tmp_path: Path) -> No
     part = values.measure(path, quiet)
     assert all(list(made["not_offered"]) == ["numbers"] for made in part["producers"].values())
     assert {pair["whole"] for pair in part["pairs"]} == {"no column is offered"}
-    payload = {"section": "table", "file": path, "seconds": 0.01, "consumers": readers.availability()}
+    payload = {"section": "table", "file": path, "seconds": 0.01, "consumers": consumers.availability()}
     groups, note = cost._section(payload, lambda _text: None)
     assert note == ""
     assert [group["alternatives"] for group in groups] == [{}, {}, {}]
@@ -753,7 +753,7 @@ def test_imports_and_sizes(ran: Ran) -> None:
         assert 0 < seconds[1] <= seconds[0] <= seconds[2]
         assert part["sizes"][name]["files"] > 100
     assert part["imports"]["pandas"]["seconds"][0] > part["imports"]["buflend.minimal"]["seconds"][0]
-    shared = Path(readers.__file__).parents[4] / "shared" / "buflend" / "shared"
+    shared = Path(consumers.__file__).parents[4] / "shared" / "buflend" / "shared"
     if shared.is_dir():
         assert part["sizes"]["buflend.shared"]["files"] == len(
             [p for p in shared.rglob("*") if p.is_file() and p.suffix != ".pyc"]
@@ -796,7 +796,7 @@ def test_the_ways_from_an_address_to_an_array(ran: Ran) -> None:
 
 
 def test_columns_that_someone_refuses_are_left_out_of_the_table_by_name(files: dict[str, str]) -> None:
-    available = readers.availability()
+    available = consumers.availability()
     payload = {"section": "table", "file": files["arrow"], "seconds": 0.01, "consumers": available}
     groups, note = cost._section(payload, lambda _text: None)
     assert note == ""

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "maximal": {"maximal", "shared"},
 }
 # These measure somebody's ctypes recipe; nothing else in the command has business with pointers.
-BENCH_WITH_CTYPES = {f"asv_bench/{name}.py" for name in ("bars", "buflend/bench/exchanges", "buflend/bench/lifetime")}
+BENCH_WITH_CTYPES = {f"asv_bench/{name}.py" for name in ("bars", "buflend/bench/cost", "buflend/bench/lifetime")}
 MADE_WITH = {"cupy", "numpy"}
 # Where a protocol must return another library's object, that library is imported when it is asked for.
 ASKED_FOR = {"maximal/buflend/maximal/arrow.py": {"pyarrow"}}

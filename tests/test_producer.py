@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.bench.dtypes import Kind, Null, dtype
-from buflend.bench.pages import guarded, read_only
+from buflend.bench.buf import Kind, Null, dtype, guarded, read_only
 from buflend.bench.producer import POISON, Buf, Col, Frame
 
 DEADLY = {-signal.SIGSEGV, -signal.SIGBUS} if os.name != "nt" else {0xC0000005}
@@ -22,7 +21,7 @@ def column(**options: Any) -> Col:
 
 def dies(roots: list[str], code: str) -> int:
     """Run code in an interpreter of its own and return its exit code."""
-    prelude = f"import sys; sys.path[:0] = {roots!r}\nimport ctypes, numpy as np\nfrom buflend.bench.pages import *\n"
+    prelude = f"import sys; sys.path[:0] = {roots!r}\nimport ctypes, numpy as np\nfrom buflend.bench.buf import *\n"
     return subprocess.run([sys.executable, "-c", prelude + code], check=False, timeout=60).returncode
 
 

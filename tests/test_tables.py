@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from buflend.bench import peers, tables, values
-from buflend.bench.cells import Cells, difference
-from buflend.bench.conversion import cells_of
+from buflend.bench.cells import Cells, cells_of, difference
 
 pytestmark = pytest.mark.peers
 

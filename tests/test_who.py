@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from buflend.bench import cli, lenders, matrix, peers, protocols, spoken, takers, terminal, wording
+from buflend.bench import cli, matrix, peers, protocols, takers, terminal, wording
 
 pytestmark = pytest.mark.peers
 
 FAKES = """
 import os, signal, sys, time, weakref
 import numpy as np
-from buflend.bench import lenders
+from buflend.bench import takers
 from buflend.bench.takers import NotTakenError, Taken
 
 def zero_copy(lent):
@@ -49,7 +49,7 @@ def unreadable(lent):
 
 def late(lent):
     owner = weakref.ref(getattr(lent, "owner", lent))
-    return Taken(None, lambda: lenders.content() if owner() is None else [])
+    return Taken(None, lambda: takers.content() if owner() is None else [])
 
 def refuses(lent):
     raise NotTakenError("no thanks\\nin two lines")
@@ -72,7 +72,7 @@ EXPECTED = {
     "copy": ("copy", ""),
     "signed": ("zero-copy", "as int8"),
     "wrong": ("wrong", "value 17: got 99, 17 was lent"),
-    "short": ("wrong", f"100 values came, {lenders.SIZE} were lent"),
+    "short": ("wrong", f"100 values came, {takers.SIZE} were lent"),
     "unreadable": ("wrong", "the result cannot be read: ValueError: gone"),
     "late": ("copy", ""),
     "refuses": ("refused", "NotTakenError: no thanks"),
@@ -95,8 +95,8 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {name: f"fake_takers:{name}" for name in re.findall(r"^def (\w+)\(", FAKES, re.MULTILINE)}
 
 
-def lender(name: str) -> lenders.Lender:
-    return next(one for one in lenders.LENDERS if one.name == name)
+def lender(name: str) -> takers.Lender:
+    return next(one for one in takers.LENDERS if one.name == name)
 
 
 HERE = {"available": True, "reason": "", "group": ""}
@@ -129,7 +129,7 @@ def test_a_package_that_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch
     monkeypatch.syspath_prepend(str(tmp_path))
     taker = takers.Taker("broken.take", "broken_package", "broken_package:take")
     monkeypatch.setattr(takers, "TAKERS", (taker,))
-    monkeypatch.setattr(lenders, "LENDERS", (lender("maximal"),))
+    monkeypatch.setattr(takers, "LENDERS", (lender("maximal"),))
     part = matrix.measure(quiet)
     assert part["cells"] == {}
     reason = "cannot be imported: ImportError: no such driver"
@@ -164,7 +164,7 @@ def test_a_call_that_needs_another_package_says_so() -> None:
     assert matrix._state(takers.Taker("a", "numpy", ""), packages)["version"] == "2"
 
 
-@pytest.mark.parametrize("name", [one.name for one in lenders.LENDERS])
+@pytest.mark.parametrize("name", [one.name for one in takers.LENDERS])
 def test_lenders_say_where_their_bytes_lie(name: str) -> None:
     import numpy as np
 
@@ -173,12 +173,12 @@ def test_lenders_say_where_their_bytes_lie(name: str) -> None:
     one = lender(name)
     if one.package:
         pytest.importorskip(one.package)
-    if not lenders.availability()[name]["available"]:
-        pytest.skip(lenders.availability()[name]["reason"])
+    if not takers.availability()[name]["available"]:
+        pytest.skip(takers.availability()[name]["reason"])
     lent, address = one.make()
-    seen = as_ndarray(Buffer(address, lenders.SIZE, owner=lent))
-    assert seen.tolist() == lenders.content()
-    assert np.array_equal(lenders.aligned(), seen)
+    seen = as_ndarray(Buffer(address, takers.SIZE, owner=lent))
+    assert seen.tolist() == takers.content()
+    assert np.array_equal(takers.aligned(), seen)
     if name != "bytes":
         assert address % 16 == 0
 
@@ -192,14 +192,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
         patch.setenv("COLUMNS", "80")
         patch.setattr(protocols, "SECONDS", 0.01)
-        patch.setattr(spoken, "LOANS", (100,))
+        patch.setattr(protocols, "LOANS", (100,))
         assert cli.main([*arguments, "--only", "consumers", "--only", "protocols"]) == 0
     return json.loads((folder / "r.json").read_text("utf-8")), out.getvalue(), (folder / "r.html").read_text("utf-8")
 
 
 def test_every_cell_has_an_outcome_and_every_refusal_a_reason(ran: tuple[dict[str, Any], str, str]) -> None:
     part = ran[0]["parts"]["consumers"]
-    assert part["lenders"].keys() == {one.name for one in lenders.LENDERS}
+    assert part["lenders"].keys() == {one.name for one in takers.LENDERS}
     assert list(part["takers"]) == [one.name for one in takers.TAKERS]
     assert list(part["cells"]) == [name for name, one in part["takers"].items() if one["available"]]
     for row in part["cells"].values():

@@ -1,7 +1,4 @@
-"""The part `battery` of the comparison: every case on every consumer, with its score.
-
-Lives here: the runs and the counting. Must not know: how a case is run (`runner`), or what is right (`verdict`).
-"""
+"""The part `battery` of the comparison: every case on every consumer, with its score; `runner` says what is right."""
 
 import json
 import os
@@ -14,31 +11,18 @@ from threading import Event, Lock
 from typing import Any
 
 from . import peers, runner
-from .cases import all_cases
+from .cases import SUBJECTS, all_cases
 from .consumers import Consumer, consumers
-from .verdict import OUTCOMES
+from .runner import OUTCOMES
 
 Progress = Callable[[str, float], None]
 
 
 def measure(progress: Progress) -> dict[str, Any]:
-    """Run the battery.
+    """Run the battery, two consumers at a time; `progress` is called from one thread at a time.
 
-    Parameters
-    ----------
-    progress : callable
-        Called with a text and the fraction done, 0 to 1, after each case; from one thread at a time.
-
-    Returns
-    -------
-    dict
-        JSON-able: `part`, `cases` (name, title, expects) and `consumers`, by name: `available`, `reason`, `version`,
-        `results` by case (`outcome`, `detail`, `remarks`) and `score` (a number for each outcome, and `total`).
-
-    Raises
-    ------
-    RuntimeError
-        When the battery itself fails, a case that cannot be made say.
+    Return, JSON-able, `cases` and `consumers`: `results` by case, and `score`, a number for each outcome and `total`. A
+    RuntimeError says that the battery itself fails, a case that cannot be made say.
     """
     cases = all_cases()
     found = consumers()
@@ -75,7 +59,11 @@ def measure(progress: Progress) -> dict[str, Any]:
         }
         for consumer in found
     }
-    listed = [{"name": case.name, "title": case.title, "expects": case.expects()} for case in cases]
+    subject = {case.name: name for name, found in SUBJECTS.items() for case in found()}
+    listed = [
+        {"name": case.name, "title": case.title, "expects": case.expects(), "subject": subject[case.name]}
+        for case in cases
+    ]
     return {"part": "battery", "cases": listed, "consumers": measured}
 
 
@@ -86,24 +74,9 @@ def score(results: dict[str, dict[str, Any]]) -> dict[str, int]:
 
 
 def run(consumer: Consumer, *options: str) -> Iterator[dict[str, Any]]:
-    """Run cases on a consumer, in a process that knows this consumer only.
+    """Run cases on a consumer, in a process that knows this consumer only, and yield each result.
 
-    Parameters
-    ----------
-    consumer : Consumer
-        One that is available.
-    *options : str
-        What else stands on the runner's command line: `"--apart"`, `"--case"` and a name.
-
-    Yields
-    ------
-    dict
-        `case`, `outcome`, `detail`, `remarks`.
-
-    Raises
-    ------
-    RuntimeError
-        When the runner fails.
+    Options are the runner's: `"--apart"`, `"--case"` and a name. A RuntimeError says that the runner fails.
     """
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)  # noqa: PTH100 - of "" too
     with subprocess.Popen(

@@ -1,17 +1,83 @@
 """A buffer of the dataframe interchange protocol that does what a test tells it to, lies included.
 
-Lives here: the buffer, and what every object of the producer has in common. Must not know: what is right. Nothing is
-checked; what a case announces is what a consumer is told, true or not.
-
-The rule: a consumer that misreads must be *seen* to misread. A buffer can overwrite its memory when it dies, and every
-object writes down what it was asked for.
+Nothing is checked: what a case announces is what a consumer is told. A consumer that misreads must be *seen* to
+misread: a buffer can overwrite its memory when it dies, pages can forbid to be written or end where the buffer ends,
+and every object writes down what it was asked for.
 """
 
+import mmap
+import os
+import tempfile
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+
+from buflend.shared.interchange import DtypeKind, NullKind
+
+Kind, Null = DtypeKind, NullKind
+
+
+class Dtype(NamedTuple):
+    """The protocol's type: kind, width in bits, Arrow format string, byte order."""
+
+    kind: Any
+    bits: Any
+    format: Any
+    endianness: Any = "="
+
+
+_EXPORTS: dict[str, tuple[DtypeKind, int, str]] = {
+    "int8": (Kind.INT, 8, "c"),
+    "int16": (Kind.INT, 16, "s"),
+    "int32": (Kind.INT, 32, "i"),
+    "int64": (Kind.INT, 64, "l"),
+    "uint8": (Kind.UINT, 8, "C"),
+    "uint16": (Kind.UINT, 16, "S"),
+    "uint32": (Kind.UINT, 32, "I"),
+    "uint64": (Kind.UINT, 64, "L"),
+    "float16": (Kind.FLOAT, 16, "e"),
+    "float32": (Kind.FLOAT, 32, "f"),
+    "float64": (Kind.FLOAT, 64, "g"),
+    "bool": (Kind.BOOL, 8, "b"),
+    "bits": (Kind.BOOL, 1, "b"),
+    "string": (Kind.STRING, 8, "u"),
+    "large_string": (Kind.STRING, 8, "U"),
+}
+
+
+def dtype(name: str, endianness: str = "=") -> Dtype:
+    """Give the protocol's type for a short name, `"int64"`, `"bits"` or `"large_string"` say."""
+    return Dtype(*_EXPORTS[name], endianness)
+
+
+def read_only(memory: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return a copy on a page that may not be written: a write ends the process by a signal."""
+    with tempfile.TemporaryFile() as file:
+        file.write(memory.tobytes())
+        file.flush()
+        return np.frombuffer(mmap.mmap(file.fileno(), memory.nbytes, access=mmap.ACCESS_READ), np.uint8)
+
+
+def guarded(memory: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return a copy that ends where the mapped pages end: reading one byte more ends the process by a signal.
+
+    The page behind belongs to a file that was cut off before it. Windows cannot cut a mapped file: there it is a plain
+    copy.
+    """
+    size = memory.nbytes
+    if os.name == "nt":
+        return np.frombuffer(bytearray(memory.tobytes()), np.uint8)
+    end = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    with tempfile.TemporaryFile() as file:
+        file.truncate(end + mmap.PAGESIZE)
+        pages = np.frombuffer(mmap.mmap(file.fileno(), end + mmap.PAGESIZE), np.uint8)
+        file.truncate(end)
+    inner = pages[end - size : end]
+    inner[...] = np.frombuffer(memory.tobytes(), np.uint8)
+    return inner
+
 
 POISON = 0xEE
 """The byte that fills the memory of a dead buffer: no valid UTF-8, a negative integer, an absurd float."""
@@ -37,21 +103,11 @@ class Speaker:
 
 
 class Buf(Speaker):
-    """A buffer of the protocol.
+    """A buffer of the protocol; an array is used in place, bytes are copied to an aligned array.
 
-    Parameters
-    ----------
-    memory : ndarray or bytes
-        What lies there. An array is used in place, bytes are copied to an aligned array.
-    device : tuple, default (1, 0)
-        What `__dlpack_device__` answers.
-    ptr, bufsize : object, default TRUTH
-        What is announced for the address and the size in bytes.
-    poison : bool, default False
-        Overwrite the memory with 0xEE when this object dies. The memory itself is then never freed, so that a consumer
-        which did not keep this object reads poison every time.
-    raises : mapping of str to Exception, optional
-        What to raise when `ptr`, `bufsize` or `__dlpack_device__` is asked for.
+    `device`, `ptr` and `bufsize` (bytes) are what is announced, `raises` what to raise when one is asked for. With
+    `poison` the memory is overwritten with 0xEE when this object dies and never freed, so that a consumer which did not
+    keep this object reads poison every time.
     """
 
     def __init__(

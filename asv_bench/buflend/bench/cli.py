@@ -29,13 +29,7 @@ class CannotError(Exception):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command and return its exit code.
-
-    Parameters
-    ----------
-    argv : list of str, optional
-        Arguments without the program's name; those of the process by default.
-    """
+    """Run the command, by default with the arguments of the process, and return its exit code."""
     arguments = _parser().parse_args(argv)
     try:
         return (_dashboard if arguments.command == "dashboard" else _compare)(arguments)

@@ -1,8 +1,8 @@
 """The comparison: which parts there are, and the report that is made of them.
 
-Rules of this file: a part is a module with a `measure` function that returns a JSON-able dictionary and prints
-nothing. Nothing is shown here either. The report holds every number that is shown anywhere, so that `--json` loses
-nothing.
+Rules of this file: a part is a module with a `measure` function that takes `progress`, which it calls with a text and
+the fraction done, returns a JSON-able dictionary and prints nothing. Nothing is shown here either. The report holds
+every number that is shown anywhere, so that `--json` loses nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import platform
 import sys
 import time
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import peers
@@ -32,6 +33,9 @@ PARTS = {
 }
 """Parts in the order of display, each with its subtitle."""
 
+MODULES = {"consumers": "matrix"}
+"""Where a part is not measured by the module of its name."""
+
 READ_TABLE = ("values", "cost")
 """Parts that read the table."""
 
@@ -51,26 +55,9 @@ PEERS = ("numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core", "nyc
 
 
 def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[str, Any]:
-    """Measure parts of the comparison.
+    """Measure parts of the comparison, all where `only` is empty, on the table that `tables.load` finds for `data`.
 
-    Parameters
-    ----------
-    data : str or None
-        The table to compare on, as `tables.load` takes it.
-    only : sequence of str
-        Names of parts; all where empty.
-    progress : callable
-        Called with a text and the fraction done of the whole.
-
-    Returns
-    -------
-    dict
-        JSON-able: what it was measured with, and `parts`.
-
-    Raises
-    ------
-    ValueError
-        When a name is no part.
+    Return, JSON-able, what it was measured with and `parts`; a ValueError where a name is no part.
     """
     unknown = [name for name in only if name not in PARTS]
     if unknown:
@@ -108,39 +95,5 @@ def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[s
 
 
 def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
-    if name == "surface":
-        from . import surface
-
-        return surface.measure(progress, surface.ROUNDS)
-    if name == "battery":
-        from . import battery
-        from .cases import SUBJECTS
-
-        part = battery.measure(progress)
-        subject = {case.name: name for name, cases in SUBJECTS.items() for case in cases()}
-        for case in part["cases"]:
-            case["subject"] = subject[case["name"]]
-        return part
-    if name == "values":
-        from . import values
-
-        return values.measure(data, progress)
-    if name == "lifetime":
-        from . import lifetime
-
-        return lifetime.measure(progress)
-    if name == "cost":
-        from . import cost
-
-        return cost.measure(data, progress, cost.SECONDS)
-    return _part_of_buffers(name, progress)
-
-
-def _part_of_buffers(name: str, progress: Progress) -> dict[str, Any]:
-    if name == "consumers":
-        from . import matrix
-
-        return matrix.measure(progress)
-    from . import protocols
-
-    return protocols.measure(progress, protocols.SECONDS)
+    part = import_module(f".{MODULES.get(name, name)}", __package__)
+    return dict(part.measure(data, progress) if name in READ_TABLE else part.measure(progress))

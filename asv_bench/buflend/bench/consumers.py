@@ -1,19 +1,21 @@
-"""The consumers of `__dataframe__`, those that are not here included.
+"""The libraries that read `__dataframe__`, those that are not here included, and how each reads a real table.
 
-Lives here: which there are, whether they can read, and what is special about each. Must not know: how each is called
-(`adapters`), the cases, or what is right.
-
-What a library cannot tell apart (pandas: NaN and missing) is said by `nan_is_null`.
+A real table is read as an `Exchange`, an object with nothing but `__dataframe__`, since libraries prefer an Arrow
+capsule, or recognise their own frame, where they can. Libraries are imported when a function is called. How results
+become Python values is in `adapters`; what a library cannot tell apart (NaN and missing) is `nan_is_null`.
 """
+
+from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import peers
-from .adapters import Adapter, Ours, Pandas, Polars, PyArrow
-from .reading import Reading, UnreadableError
+from .adapters import Adapter, Ours, Pandas, Polars, PyArrow, Reading, UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Consumer", "Reading", "UnreadableError", "consumers"]
 
@@ -21,28 +23,9 @@ __all__ = ["Consumer", "Reading", "UnreadableError", "consumers"]
 class Consumer(NamedTuple):
     """A library that may be here.
 
-    Parameters
-    ----------
-    name : str
-        For display.
-    available : bool
-        Whether it can read.
-    reason : str
-        Why not.
-    read : callable, or None
-        Takes an object with `__dataframe__` and `allow_copy`.
-    nan_is_null : bool
-        Whether its results cannot tell NaN from missing.
-    reread : callable, or None
-        Turns a native result into a reading again.
-    cut : callable, or None
-        Takes a native result and a row; returns a result of the rows from there on that shares its memory.
-    always_ordered : bool
-        Whether its only type for categories orders them, so that an order where there was none is no fault.
-    ours : bool
-        Whether this is buflend, which then has to raise the exceptions a case names.
-    load : callable
-        Imports the library and reads nothing.
+    `read` takes a frame and `allow_copy`, `reread` a native result; `cut` returns the rows of one from a row on,
+    sharing its memory; `load` imports the library and reads nothing. Ours must raise the exceptions that a case names.
+    Whose only type for categories orders them is `always_ordered`: an order where there was none is no fault then.
     """
 
     name: str
@@ -108,3 +91,75 @@ def consumers() -> list[Consumer]:
         _consumer("pyarrow", PyArrow()),
         _consumer("polars", Polars(), always_ordered=True),
     ]
+
+
+Reader = "Callable[[Any], Any]"
+
+
+class Exchange:
+    """A frame of which only the interchange protocol can be seen."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:  # noqa: FBT001, FBT002
+        return self._frame.__dataframe__(nan_as_null=nan_as_null, allow_copy=allow_copy)
+
+
+def minimal(exchange: Any) -> Any:
+    """Read with `buflend.minimal`."""
+    from buflend.minimal import dataframe_to_ndarrays
+
+    return dataframe_to_ndarrays(exchange)
+
+
+def maximal(exchange: Any) -> Any:
+    """Read with `buflend.maximal`."""
+    return importlib.import_module("buflend.maximal").dataframe_to_ndarrays(exchange)
+
+
+def pandas(exchange: Any) -> Any:
+    """Read with pandas."""
+    from pandas.api.interchange import from_dataframe
+
+    return from_dataframe(exchange)
+
+
+def pyarrow(exchange: Any) -> Any:
+    """Read with pyarrow."""
+    from pyarrow.interchange import from_dataframe
+
+    return from_dataframe(exchange)
+
+
+def polars(exchange: Any) -> Any:
+    """Read with polars."""
+    from polars import from_dataframe
+
+    return from_dataframe(exchange)
+
+
+def readers() -> dict[str, str]:
+    """Return every consumer's name, in the order of display, with the place of its function as `module:function`."""
+    return {name: f"{__name__}:{name}" for name in ("minimal", "maximal", "pandas", "pyarrow", "polars")}
+
+
+def find(place: str) -> Callable[[Any], Any]:
+    """Import the function that stands at `module:function`."""
+    module, _, name = place.partition(":")
+    found: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def availability() -> dict[str, dict[str, Any]]:
+    """Return for every consumer whether it can read here, else why not, and its version; JSON-able."""
+    return {
+        one.name: {
+            "available": one.available,
+            "reason": one.reason,
+            "version": peers.version(f"buflend.{one.name}" if one.name in ("minimal", "maximal") else one.name),
+        }
+        for one in consumers()
+    }

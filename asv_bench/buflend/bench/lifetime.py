@@ -13,9 +13,10 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import processes, readers
-from .dtypes import Dtype, Kind, Null, dtype
+from . import consumers, processes
+from .buf import Dtype, Kind, Null, dtype
 from .producer import Buf, Col, Frame
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,23 +57,14 @@ class Watch(NamedTuple):
 
 
 def measure(progress: Callable[[str, float], None], extra: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Let every consumer read a watched frame and drop it step by step.
+    """Drop one thing after another, and look at what is alive.
 
-    Parameters
-    ----------
-    progress
-        Called with a text and the fraction done.
-    extra
-        More consumers: name and `module:function`, as in `values.measure`; the kept part is what minimal's would be.
-
-    Returns
-    -------
-    dict
-        JSON-able: the producer's `buffers` with their bytes, and `consumers` with their `steps`.
+    `extra` are more consumers, as in `values.measure`; the kept part is what minimal's would be. Return, JSON-able, the
+    producer's `buffers` with their bytes, and `consumers` with their `steps`.
     """
-    places = readers.readers() | {RECIPE: f"{__name__}:recipe"} | dict(extra or {})
+    places = consumers.readers() | {RECIPE: f"{__name__}:recipe"} | dict(extra or {})
     here = {"available": True, "reason": "", "version": ""}
-    present = readers.availability() | {name: dict(here) for name in (RECIPE, *(extra or ()))}
+    present = consumers.availability() | {name: dict(here) for name in (RECIPE, *(extra or ()))}
     watches: dict[str, Watch] = {}
     watched(None, watches)
     result: dict[str, Any] = {
@@ -120,7 +112,7 @@ def recipe(frame: Any) -> dict[str, Any]:
 
 
 def _job(payload: dict[str, Any], tell: Tell) -> None:
-    read = readers.find(payload["place"])
+    read = consumers.find(payload["place"])
     names, refused = _readable(read, payload["only"])
     if not names:
         tell({"outcome": "refused", "detail": "no column of the frame could be read", "refused": refused})
@@ -128,7 +120,7 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
     gc.collect()
     watches: dict[str, Watch] = {}
     frame = watched(names, watches)
-    held: Any = read(readers.Exchange(frame))
+    held: Any = read(consumers.Exchange(frame))
     everything = set(watches)
     least = [everything, _needed(held, watches), _needed(held[KEPT], watches), _needed(_part(held), watches), set()]
     steps = [_step(STEPS[0], watches, least[0])]
@@ -150,9 +142,9 @@ def _readable(read: Callable[[Any], Any], only: list[str] | None) -> tuple[list[
     names, refused = [], {}
     for name in only or ("int", "float", "text", "category"):
         try:
-            read(readers.Exchange(watched([name])))
+            read(consumers.Exchange(watched([name])))
         except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
-            refused[name] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+            refused[name] = sentence(error)
         else:
             names.append(name)
     return (names if KEPT in names else []), refused
@@ -177,14 +169,9 @@ def _ordered(names: set[str], watches: dict[str, Watch]) -> list[str]:
 
 
 def watched(names: list[str] | None = None, watches: dict[str, Watch] | None = None) -> Frame:
-    """Make the frame: integers; floats under a bit mask; text with mask and offsets; categories.
+    """Make the frame, or some of its columns: integers; masked floats; text with mask and offsets; categories.
 
-    Parameters
-    ----------
-    names
-        Columns wanted of `int`, `float`, `text`, `category`; all where None.
-    watches
-        Gets a watch on each buffer's memory, by name.
+    `watches` gets a watch on each buffer's memory, by name.
     """
     import numpy as np
 

@@ -1,13 +1,12 @@
 """Who can take it: every consumer's call on every lender's bytes.
 
-Rules of this file: each cell is measured in a process of its own, forked (`child`) from one that has imported the
-consumer and used nothing of it; where there is no fork, in a fresh interpreter. The lender is dropped before the
-result is read. The verdict rests on the address that the lender gives and on the values, never on what a library says
-of itself: *zero-copy* the same bytes at the same address, *copy* the same bytes elsewhere, *wrong* other bytes,
-*refused* an exception, *crashed* and *hung* the end of the process.
+Each cell is measured in a process of its own, forked from one that has imported the consumer and used nothing of it;
+where there is no fork, in a fresh interpreter. The lender is dropped before the result is read. The verdict rests on
+the address that the lender gives and on the values: *zero-copy* the same bytes at the same address, *copy* the same
+bytes elsewhere, *wrong* other bytes, *refused* an exception, *crashed* and *hung* the end of the process.
 
-Libraries that only a lender needs are imported after those lenders that need none were taken, so that buflend's
-buffers are measured without a helper that happens to be loaded.
+Libraries that only a lender needs are imported after the other lenders were taken, so that buflend's buffers are
+measured without a helper that happens to be loaded.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import child, lenders, peers, processes, readers, takers
-from .files import sentence
+from . import consumers, peers, processes, takers
 from .runner import SETTINGS
+from .tables import sentence
 from .takers import Taker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from .lenders import Lender
+    from .takers import Lender
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -37,24 +36,14 @@ OUTCOMES = ("zero-copy", "copy", "refused", "wrong", "crashed", "hung")
 def measure(progress: Callable[[str, float], None], extra: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Let every consumer take every lender's bytes.
 
-    Parameters
-    ----------
-    progress : callable
-        Called with a text and the fraction done.
-    extra : mapping of str to str, optional
-        More calls: name and `module:function`, each in need of no package.
-
-    Returns
-    -------
-    dict
-        JSON-able: `lenders`, `takers`, `packages`, `cells[taker][lender]` with `outcome` and `detail`, and
-        `count[lender]` of outcomes.
+    `extra` are more calls: name and `module:function`, each in need of no package. Return, JSON-able, `lenders`,
+    `takers`, `packages`, `cells[taker][lender]`, and `count[lender]` of outcomes.
     """
-    lending = lenders.availability()
+    lending = takers.availability()
     rows: list[Taker] = list(takers.TAKERS)
     rows += [Taker(name, "", place) for name, place in (extra or {}).items()]
     names = dict.fromkeys([one.package for one in rows if one.package])
-    names |= dict.fromkeys([one.package for one in lenders.LENDERS if one.package])
+    names |= dict.fromkeys([one.package for one in takers.LENDERS if one.package])
     packages = {name: peers.peer(name)._asdict() for name in names}
     cells: dict[str, dict[str, dict[str, str]]] = {}
     for done, package in enumerate(dict.fromkeys(one.package for one in rows)):
@@ -82,7 +71,7 @@ def measure(progress: Callable[[str, float], None], extra: Mapping[str, str] | N
     }
     return {
         "part": "consumers",
-        "size": lenders.SIZE,
+        "size": takers.SIZE,
         "lenders": lending,
         "takers": told,
         "packages": packages,
@@ -102,10 +91,10 @@ def _state(taker: Taker, packages: Mapping[str, Mapping[str, Any]]) -> dict[str,
 
 
 def _row(
-    package: str, places: Mapping[str, str], lending: Mapping[str, Mapping[str, Any]], limit: float = child.LIMIT
+    package: str, places: Mapping[str, str], lending: Mapping[str, Mapping[str, Any]], limit: float = processes.LIMIT
 ) -> Iterator[dict[str, Any]]:
     """Yield the cells of one package's calls; what ends the process that was to tell is an outcome too."""
-    by_name = {one.name: one for one in lenders.LENDERS}
+    by_name = {one.name: one for one in takers.LENDERS}
     # Those that need no library of their own come first, whatever the order of display.
     present = sorted(
         (name for name, one in lending.items() if one["available"]), key=lambda name: bool(by_name[name].package)
@@ -139,7 +128,7 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
         tell({"cannot": f"cannot be imported: {sentence(error)}"})
         return
     import_module("numpy")
-    by_name = {one.name: one for one in lenders.LENDERS}
+    by_name = {one.name: one for one in takers.LENDERS}
     for taker, name in payload["pairs"]:
         lender = by_name[name]
         if lender.package:
@@ -150,21 +139,15 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _forked(place: str, lender: Lender, limit: float) -> dict[str, str]:
-    answer, code = child.run(lambda: json.dumps(cell(place, lender)).encode(), limit)
+    answer, code = processes.fork(lambda: json.dumps(cell(place, lender)).encode(), limit)
     if code is None:
         return {"outcome": "hung", "detail": f"no answer in {limit:g} s"}
-    return json.loads(answer) if not code else {"outcome": "crashed", "detail": child.death(code)}
+    return json.loads(answer) if not code else {"outcome": "crashed", "detail": processes.child_death(code)}
 
 
 def cell(place: str, lender: Lender) -> dict[str, str]:
-    """Let one call take one lender's bytes in this process, which it may end.
-
-    Returns
-    -------
-    dict
-        `outcome` and `detail`.
-    """
-    take = readers.find(place)
+    """Let one call take one lender's bytes in this process, which it may end; return `outcome` and `detail`."""
+    take = consumers.find(place)
     lent, address = lender.make()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -178,7 +161,7 @@ def cell(place: str, lender: Lender) -> dict[str, str]:
             values = taken.values()
         except BaseException as error:  # noqa: BLE001
             return {"outcome": "wrong", "detail": f"the result cannot be read: {sentence(error)}"}
-    expected = lenders.content()
+    expected = takers.content()
     if [value % 256 for value in values] != expected:  # a type with a sign shows the same bytes
         return {"outcome": "wrong", "detail": _difference(values, expected)}
     detail = "" if taken.type in {"uint8", "u1"} else f"as {taken.type}"

@@ -1,9 +1,7 @@
 """The report as one page that needs nothing else.
 
-Rules of this file: it shows what a report holds and measures nothing. Plots are plotly's, drawn by the copy of its
-script that the page carries; text is put in by jinja2, which escapes it. The page loads nothing, from the network or
-from beside it. Colours of text and lines come from the page's style, so that plots follow the reader's light or dark
-setting.
+Plots are plotly's, drawn by the copy of its script that the page carries; text is put in by jinja2, which escapes it.
+Colours of text and lines come from the page's style, so that plots follow the reader's light or dark setting.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from . import lines, wording
+from . import wording
 from .protocols import TITLES
 from .wording import OUTCOMES, TIMES, size_text, time_text
 
@@ -64,7 +62,6 @@ def render(report: Mapping[str, Any]) -> str:
         report=report,
         parts=report["parts"],
         wording=wording,
-        lines=lines,
         unread=wording.unread(report),
         outcomes=OUTCOMES,
         absent=wording.absent(report),
@@ -330,15 +327,10 @@ def _grid(part: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Arrange the values part: a row per column of the table, a cell per producer and consumer."""
     if part is None or not part["available"]:
         return None
-    columns = [column["name"] for column in part["table"]["columns"]]
-    rows = {}
-    for column in columns:
-        cells = []
+    rows: dict[str, list[Any]] = {}
+    for column in (column["name"] for column in part["table"]["columns"]):
+        rows[column] = cells = []
         for pair in part["pairs"]:
-            one = pair["columns"].get(column)
-            if one is None:
-                reason = part["producers"][pair["producer"]]["not_offered"].get(column, pair["whole"])
-                one = {"outcome": "not offered", "type": "", "detail": reason}
-            cells.append(one)
-        rows[column] = cells
-    return {"pairs": part["pairs"], "rows": rows}
+            reason = part["producers"][pair["producer"]]["not_offered"].get(column, pair["whole"])
+            cells.append(pair["columns"].get(column, {"outcome": "not offered", "type": "", "detail": reason}))
+    return {"heads": [f"{pair['producer']} → {pair['consumer']}" for pair in part["pairs"]], "rows": rows}

@@ -32,19 +32,7 @@ NOT_BUILT = "not built yet"
 
 
 class Peer(NamedTuple):
-    """A package as it is found here.
-
-    Parameters
-    ----------
-    name
-        What is imported.
-    available
-        Whether an import can be tried.
-    reason
-        Why not, or an empty text.
-    version
-        Version of the distribution; empty where unknown.
-    """
+    """A package as it is found here: whether an import can be tried, else why not; the version where it is known."""
 
     name: str
     available: bool
@@ -103,17 +91,10 @@ def sources(name: str) -> list[Path]:
 
 
 class Size(NamedTuple):
-    """How much of a package there is.
+    """How much of a package there is: files, and their bytes.
 
-    Parameters
-    ----------
-    files
-        Number of files.
-    size
-        Their bytes.
-    lines
-        Lines of their Python code that are neither empty nor a comment alone, docstrings included; None where only the
-        installed files are counted.
+    Lines are those of Python that are neither empty nor a comment alone; None where only the installed files are
+    counted.
     """
 
     files: int
@@ -124,12 +105,8 @@ class Size(NamedTuple):
 def size(name: str) -> Size:
     """Count a package: our own from its source, any other from what its distribution has installed.
 
-    Parts that a distribution has split off under its own name (`polars` and `polars-runtime-32`) are counted with it.
-
-    Raises
-    ------
-    LookupError
-        The distribution keeps no list of its files.
+    Parts that a distribution has split off under its own name (`polars` and `polars-runtime-32`) are counted with it. A
+    LookupError says that a distribution keeps no list of its files.
     """
     if name in OURS:
         ours = sources(name)

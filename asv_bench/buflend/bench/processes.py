@@ -1,23 +1,26 @@
-"""Work done in a process of its own, told in messages.
+"""Work in a process of its own, so that a crash is a result.
 
-Rules of this file: a job is a function named `module:function` that takes a dictionary and a `tell` function, and
-tells JSON-able dictionaries while it works. What happens to its process (a signal, no message for too long) reaches
-the caller as one more message, never as an exception: the caller measures other people's code, and its death is a
-result.
+A job is a function named `module:function` that takes a dictionary and a `tell` function, and tells JSON-able
+dictionaries while it works, in an interpreter of its own. A child is forked, and gives one answer; who forks has
+imported libraries and used nothing of them, so that no thread of theirs exists. What happens to a process reaches the
+caller as a message, never as an exception.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,22 +35,9 @@ _START = (
 
 
 def run(job: str, payload: dict[str, Any], *, timeout: float = TIMEOUT) -> Iterator[dict[str, Any]]:
-    """Run a job in a new interpreter and yield what it tells.
+    """Run a job in a new interpreter and yield what it tells; it is ended after `timeout` seconds without a message.
 
-    Parameters
-    ----------
-    job
-        `module:function`; the function is called with `(payload, tell)`.
-    payload
-        JSON-able.
-    timeout
-        Seconds without a message after which the process is ended.
-
-    Yields
-    ------
-    dict
-        The messages of the job. The last one has the key `"end"`: `"done"`, `"failed"` (an exception), `"crashed"` or
-        `"hung"`, with `"detail"`.
+    The last message has the key `"end"`: `"done"`, `"failed"` (an exception), `"crashed"` or `"hung"`, with `"detail"`.
     """
     order = json.dumps({"path": [os.path.abspath(p) for p in sys.path], "job": job, "payload": payload})  # noqa: PTH100
     process = subprocess.Popen(
@@ -102,10 +92,7 @@ def run(job: str, payload: dict[str, Any], *, timeout: float = TIMEOUT) -> Itera
 def death(code: int, stderr: str) -> str:
     """Say how a process ended: its signal, or its exit code with the last line it wrote."""
     if code < 0:
-        try:
-            return f"signal {signal.Signals(-code).name}"
-        except ValueError:
-            return f"signal {-code}"
+        return f"signal {_signal(code)}"
     last = stderr.strip().splitlines()[-1:] or ["nothing written"]
     return f"exit code {code}: {last[0][:300]}"
 
@@ -141,3 +128,75 @@ def _pass_on(stream: Any, put: Callable[[str | None], None]) -> None:
     except ValueError:
         pass  # closed by the other side of this file
     put(None)
+
+
+LIMIT = 20.0
+"""Seconds a child may take."""
+
+
+class Ended(NamedTuple):
+    """How a child ended: what its work returned, as far as it came, and its exit code.
+
+    The code is negative for a signal, None where the child took too long and was ended.
+    """
+
+    answer: bytes
+    code: int | None
+
+
+def fork(work: Callable[[], bytes], limit: float = LIMIT) -> Ended:
+    """Do work in a child of this process; only where there is `os.fork`."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _answer(work, writing)
+    os.close(writing)
+    parts, deadline = [], time.monotonic() + limit
+    ready: list[int] = []
+    try:
+        while ready := select.select([reading], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            part = os.read(ready[0], 1 << 16)
+            if not part:
+                break
+            parts.append(part)
+    finally:
+        os.close(reading)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return Ended(b"".join(parts), code if ready else None)
+
+
+def _answer(work: Callable[[], bytes], writing: int) -> NoReturn:
+    """Do the work in the child, write what it returns, and end."""
+    code = 1
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)  # what a panic prints is in its exception too
+        _no_core()
+        os.write(writing, work())
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _no_core() -> None:
+    with contextlib.suppress(ImportError, ValueError):  # ImportError: Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def child_death(code: int) -> str:
+    """Say how a child ended: the name of its signal, or its exit code."""
+    return _signal(code) if code < 0 else f"exit code {code:#x}"
+
+
+def _signal(code: int) -> str:
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"number {-code}"

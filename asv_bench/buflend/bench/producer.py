@@ -1,14 +1,9 @@
-"""A producer of the dataframe interchange protocol that does what a test tells it to, lies included.
-
-Lives here: the protocol's frame and column (its buffer: `buf`). Must not know: what is right. Nothing is checked and
-nothing is derived; what a case announces is what a consumer is told, true or not.
-"""
+"""The frame and the column of a producer that does what a test tells it to, lies included (its buffer: `buf`)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .buf import POISON, TRUTH, Buf, Speaker
-from .dtypes import Dtype, Kind, Null
+from .buf import POISON, TRUTH, Buf, Dtype, Kind, Null, Speaker
 
 __all__ = ["POISON", "TRUTH", "Buf", "Col", "Frame"]
 
@@ -16,36 +11,11 @@ Part = tuple[Buf, Dtype] | None
 
 
 class Col(Speaker):
-    """A column, or the chunk of one.
+    """A column, or the chunk of one: each argument is what the method or property of its name answers.
 
-    Parameters
-    ----------
-    data : Buf or None
-        Values, codes, or characters.
-    type_ : Dtype or tuple
-        The column's type.
-    size : int
-        Elements.
-    offset : int, default 0
-        First element.
-    null : tuple, default (NON_NULLABLE, None)
-        What `describe_null` answers.
-    validity, offsets : tuple of (Buf, Dtype), optional
-        The other two buffers.
-    data_dtype : Dtype, optional
-        The data buffer's own type where it is not the column's.
-    null_count : object, default 0
-        What `null_count` answers.
-    categories : Col, optional
-        The dictionary of a categorical column.
-    ordered, is_dictionary : bool
-        The other two answers of `describe_categorical`.
-    chunks : sequence of Col, optional
-        What `get_chunks` yields; such a column raises when its buffers are asked for.
-    lazy : bool, default False
-        Make the buffers anew at each `get_buffers()`, poisoned when they die, and keep none.
-    raises : mapping of str to Exception, optional
-        What to raise when one of the methods and properties is asked for.
+    `validity` and `offsets` are pairs of buffer and type, `data_dtype` is the data buffer's own type where it is not
+    the column's. A column in `chunks` raises when its buffers are asked for. A `lazy` one makes its buffers anew at
+    each `get_buffers()`, poisoned when they die, and keeps none. `raises` has what to raise when a name is asked for.
     """
 
     def __init__(
@@ -143,20 +113,10 @@ class Col(Speaker):
 
 
 class Frame(Speaker):
-    """A frame, or the chunk of one.
+    """A frame, or the chunk of one: each argument is what the method of its name answers.
 
-    Parameters
-    ----------
-    columns : mapping of str to Col, or sequence of (name, Col)
-        In order. A sequence can hold a name twice, or a name that is no string.
-    chunks : sequence of Frame, optional
-        What `get_chunks` yields instead of the frame itself.
-    rows : object, optional
-        What `num_rows` answers instead of the first column's size.
-    metadata : object, default TRUTH
-        What `metadata` answers, an empty mapping if nothing else is said.
-    raises : mapping of str to Exception, optional
-        What to raise when one of the methods is asked for. `"allow_copy=False"` stands for that request.
+    As a sequence of pairs, columns can have a name twice, or one that is no string. `raises` has what to raise when a
+    method is asked for; `"allow_copy=False"` stands for that request.
     """
 
     version = 0

@@ -1,27 +1,128 @@
-"""Each case in a process of its own, so that a crash is a result.
+"""Each case in a process of its own, and what a consumer's answer to it is worth.
 
-Lives here: one case (`attempt`), a child for it (`run`), and the command `python -m buflend.bench.runner CONSUMER`,
-which prints one JSON object a line and case. Must not know: scores.
+`python -m buflend.bench.runner CONSUMER` prints one JSON object a line and case. Its process imports the library and
+uses nothing of it, as `processes` asks for; where there is no fork, a fresh interpreter reads each case.
 
-The rules: the process that runs the command imports the library and uses nothing of it, as `child` asks for. Where
-there is no fork, a fresh interpreter reads each case.
+Refusing is `refused`, unless the case demands or allows it. A value that is equal in another type of the library's own
+is right, and the difference is a remark. A bool is no number, and missing is no value.
 """
 
 import argparse
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import child, verdict
+from . import processes
 from .cases import Case, all_cases
-from .child import LIMIT
 from .consumers import Consumer, consumers
-from .verdict import Verdict
+from .processes import LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .consumers import Reading
+
+_ZONES = {"UTC+02:00": "+02:00", "Etc/GMT-2": "+02:00"}  # How pandas and polars name a fixed offset.
+OUTCOMES = ("right", "wrong", "refused", "crashed", "hung")
+
+
+class Verdict(NamedTuple):
+    """The outcome of one case on one consumer; what was read or raised, and what was noticed besides."""
+
+    outcome: str
+    detail: str = ""
+    remarks: list[str] = []  # noqa: RUF012 - never changed in place
+
+
+def refused(case: "Case", consumer: "Consumer", error: BaseException) -> Verdict:
+    """Judge an exception."""
+    name = type(error).__name__
+    detail = ("panic: " if name == "PanicException" else f"{name}: ") + _short(str(error))
+    if name == "UnreadableError":
+        return Verdict("wrong", f"its result cannot be judge: {_short(str(error))}")
+    if consumer.ours and case.errors and not any(base.__name__ in case.errors for base in type(error).__mro__):
+        return Verdict("wrong", f"{detail} (must be {' or '.join(case.errors)})")
+    return Verdict("right" if case.expect is None or case.may_refuse else "refused", detail)
+
+
+def judge(case: "Case", consumer: "Consumer", reading: "Reading") -> Verdict:
+    """Judge what was judge."""
+    if case.expect is None:
+        return Verdict("wrong", f"must be refused, judge {_short(str(reading.columns))}")
+    if consumer.ours and case.errors:
+        return Verdict("wrong", f"must raise {' or '.join(case.errors)}, judge {_short(str(reading.columns))}")
+    if list(reading.columns) != list(case.expect):
+        return Verdict("wrong", f"columns {list(reading.columns)}, expected {list(case.expect)}")
+    remarks: list[str] = []
+    for name, expected in case.expect.items():
+        wanted = expected[case.outlives or 0 :]
+        wrong = next(_differences(reading.columns[name], wanted, consumer.nan_is_null, remarks), None)
+        if wrong:
+            return Verdict("wrong", f"column {name!r}: {wrong}", remarks)
+    wrong = _order(case.ordered, reading.ordered, consumer) or _zones(case.timezone, reading.timezone)
+    return Verdict("wrong", wrong, remarks) if wrong else Verdict("right", "", remarks)
+
+
+def _differences(got: "Sequence[Any]", wanted: "Sequence[Any]", nan_is_null: bool, remarks: list[str]) -> Iterator[str]:  # noqa: FBT001
+    if len(got) != len(wanted):
+        yield f"{len(got)} rows, expected {len(wanted)}: {_short(str(got))}"
+        return
+    for row, (one, other) in enumerate(zip(got, wanted, strict=True)):
+        if not _equal(one, other, nan_is_null):
+            yield f"row {row} is {_short(repr(one), 40)}, expected {_short(repr(other), 40)}: {_short(str(list(got)))}"
+        elif one is not None and other is not None:
+            remark = _remark(one, other)
+            if remark and remark not in remarks:
+                remarks.append(remark)
+
+
+def _equal(got: Any, wanted: Any, nan_is_null: bool) -> bool:  # noqa: FBT001
+    if nan_is_null:
+        got, wanted = (None if isinstance(v, float) and math.isnan(v) else v for v in (got, wanted))
+    if got is None or wanted is None:
+        return got is wanted
+    if isinstance(wanted, bool) or isinstance(got, bool):
+        return isinstance(got, bool) and isinstance(wanted, bool) and got == wanted
+    if isinstance(wanted, str):
+        return isinstance(got, str) and wanted in (got, got.removesuffix("T00:00:00"))
+    if not isinstance(got, int | float):
+        return False
+    if isinstance(wanted, float) and math.isnan(wanted):
+        return math.isnan(got)
+    return bool(got == wanted)
+
+
+def _remark(got: Any, wanted: Any) -> str:
+    if isinstance(wanted, int) and isinstance(got, float):
+        return "integers came as floats"
+    if isinstance(wanted, str) and got != wanted:
+        return "dates came as time stamps at midnight"
+    return ""
+
+
+def _order(wanted: "Mapping[str, bool]", got: "Mapping[str, bool]", consumer: "Consumer") -> str:
+    for name, value in wanted.items():
+        ordered = got.get(name, False)
+        if ordered != value and (value or not consumer.always_ordered):
+            return f"column {name!r}: ordered is {ordered}, expected {value}"
+    return ""
+
+
+def _zones(wanted: "Mapping[str, str]", got: "Mapping[str, str]") -> str:
+    plain = {name: _ZONES.get(zone, zone) for name, zone in got.items()}
+    return "" if plain == dict(wanted) else f"time zones {dict(got)}, expected {dict(wanted)}"
+
+
+def _short(text: str, limit: int = 160) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
 
 SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
 """Environment of the runner: no thread pools, which a forked child would wait for in vain."""
@@ -32,15 +133,7 @@ class BrokenCaseError(Exception):
 
 
 class Result(NamedTuple):
-    """What became of a case.
-
-    Parameters
-    ----------
-    case : str
-        Its name.
-    outcome, detail, remarks
-        As in `Verdict`.
-    """
+    """What became of a case: its name, and what is in a `Verdict`."""
 
     case: str
     outcome: str
@@ -60,9 +153,9 @@ def attempt(consumer: Consumer, case: Case) -> Verdict:
     try:
         reading = consumer.read(frame, case.allow_copy)
     except BaseException as error:  # noqa: BLE001 - a panic of polars is no Exception, and a refusal all the same
-        judged = verdict.refused(case, consumer, error)
+        judged = refused(case, consumer, error)
     else:
-        judged = verdict.read(case, consumer, reading)
+        judged = judge(case, consumer, reading)
     wrote = "wrote into the producer's memory" if frame.content() != before else ""
     fault = wrote if case.intact else ""
     if (
@@ -86,26 +179,14 @@ def _outlive(consumer: Consumer, case: Case, start: int) -> Verdict:
         gc.collect()
         reading = consumer.reread(native)
     except BaseException as error:  # noqa: BLE001 - as above
-        return verdict.refused(case, consumer, error)
-    return verdict.read(case, consumer, reading)
+        return refused(case, consumer, error)
+    return judge(case, consumer, reading)
 
 
 def run(consumer: Consumer, cases: Iterable[Case], limit: float = LIMIT) -> Iterator[Result]:
     """Run each case in a child of this process and yield what became of it.
 
-    Parameters
-    ----------
-    consumer : Consumer
-        Loaded here, and used in the children only.
-    cases : iterable of Case
-        In this order.
-    limit : float, default LIMIT
-        Seconds after which a child is ended and its case counts as hung.
-
-    Raises
-    ------
-    BrokenCaseError
-        When a case cannot be made or judged.
+    The consumer is loaded here, and used in the children only; one that takes longer than `limit` seconds hangs.
     """
     consumer.load()
     gc.collect()
@@ -130,7 +211,7 @@ def run_apart(consumer: Consumer, cases: Iterable[Case], limit: float = LIMIT) -
 
 
 def _fork(consumer: Consumer, case: Case, limit: float) -> Result:
-    answer, code = child.run(lambda: _judge(consumer, case), limit)
+    answer, code = processes.fork(lambda: _judge(consumer, case), limit)
     if code is None:
         return Result(case.name, "hung", f"no answer in {limit:g} s", [])
     return _result(case, answer, code)
@@ -146,7 +227,7 @@ def _judge(consumer: Consumer, case: Case) -> bytes:
 
 def _result(case: Case, answer: bytes, code: int) -> Result:
     if code:
-        return Result(case.name, "crashed", child.death(code), [])
+        return Result(case.name, "crashed", processes.child_death(code), [])
     try:
         told = json.loads(answer)
     except ValueError:

@@ -1,8 +1,7 @@
 """The parts of a report as tables and lines for a terminal, 80 columns wide or more.
 
-Rules of this file: one function per part, which prints to the console it is given; `cost`, and the parts about buffers
-alone, have files of their own. A time is shown beside its ratio. Who is absent is named in a line; what is refused is
-written out, never left blank.
+A time is shown beside its ratio; where several readers stand side by side, its spread is in percent, so that five of
+them fit. Who is absent is named in a line; what is refused is written out, never left blank.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from . import lines, wording
-from .buffer_tables import show_consumers, show_protocols
-from .cost_tables import show_cost
-from .grid import notes, styled, table, told
-from .wording import OUTCOMES, plural, ratio_text, shortened, size_text, time_text
+from . import wording
+from .cost import BASELINE
+from .matrix import OUTCOMES as TAKEN
+from .protocols import TITLES
+from .terminal import notes, styled, table, told
+from .wording import OUTCOMES, TIMES, plural, ratio_text, short_ratio, shortened, size_text, time_text, times_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +112,7 @@ def _values(console: Console, part: Mapping[str, Any]) -> None:
     console.print(made)
     notes(console, wording.not_here(part["producers"]), wording.not_here(part["consumers"]))
     notes(console, *(f"{one}: {part['producers'][one]['note']}" for one in wording.here(part["producers"])))
-    told(console, lines.values_lines(part))
+    told(console, wording.values_lines(part))
 
 
 def _counted(pair: Mapping[str, Any]) -> str:
@@ -134,7 +134,7 @@ def _lifetime(console: Console, part: Mapping[str, Any]) -> None:
         made.add_row(step["step"], *(_alive(found, place) for found in consumers.values()))
     console.print(made)
     notes(console, wording.not_here(part["consumers"]), wording.RECIPE)
-    told(console, lines.lifetime_lines(part))
+    told(console, wording.lifetime_lines(part))
 
 
 def _alive(found: Mapping[str, Any], place: int) -> str:
@@ -145,6 +145,139 @@ def _alive(found: Mapping[str, Any], place: int) -> str:
     if not one["excess"] and not one["dangling"]:
         return text
     return styled(f"{text}\nleast {size_text(one['least_bytes'])}", "wrong" if one["dangling"] else "refused")
+
+
+def show_cost(console: Console, part: Mapping[str, Any]) -> None:
+    """Print all sections."""
+    console.print(
+        f"Time over minimal's in the same round, median of paired ratios: 2{TIMES} takes twice as long. In brackets "
+        "the quartiles; behind ± half their distance."
+    )
+    notes(console, wording.RUNS, wording.not_here(part["consumers"]))
+    present = wording.here(part["consumers"])
+    for section, groups in part["sections"].items():
+        if part["notes"][section]:
+            console.print(styled(f"{section}: {escape(part['notes'][section])}", "crashed"))
+        if section == "pointer":
+            for group in groups:
+                _vertical(console, group)
+            notes(console, wording.RECIPE)
+        elif section == "size":
+            _growth(console, groups, present)
+        elif groups:
+            _horizontal(console, section, groups, present)
+
+
+def _vertical(console: Console, group: Mapping[str, Any]) -> None:
+    made = table(group["title"], "time", "ratio")
+    for name, one in group["alternatives"].items():
+        if one["outcome"] != "absent":
+            timed = one["outcome"] == "timed"
+            cells = [time_text(one["seconds"][0]), ratio_text(one["ratio"])] if timed else [_untimed(one), ""]
+            made.add_row(escape(name), *cells)
+    console.print(made)
+    notes(console, group["note"])
+
+
+def _horizontal(console: Console, section: str, groups: list[dict[str, Any]], present: list[str]) -> None:
+    rows = ", ".join(plural(count, "row") for count in sorted({group["rows"] for group in groups}))
+    titles = {"column": "One column out of each library's frame", "table": "The whole table"}
+    headings = [f"{name}\n= 1{TIMES}" if name == BASELINE else name for name in present]
+    made = table("", *headings, title=f"{titles[section]}, {rows}")
+    for group in groups:
+        if group["baseline"]:
+            made.add_row(escape(group["title"]), *(_ratio(group, name) for name in present))
+    if made.row_count:
+        console.print(made)
+    notes(console, *wording.types(groups))
+    told(console, wording.cost_lines(groups), dim=True)
+
+
+def _ratio(group: Mapping[str, Any], name: str) -> str:
+    one = group["alternatives"].get(name)
+    if one is None:
+        return ""
+    if one["outcome"] != "timed":
+        return _untimed(one)
+    if name == group["baseline"]:
+        return time_text(one["seconds"][0]) + ("" if name == BASELINE else f" = 1{TIMES}")
+    return short_ratio(one["ratio"])
+
+
+def _untimed(one: Mapping[str, Any]) -> str:
+    return styled(one["outcome"], one["outcome"])
+
+
+def _growth(console: Console, groups: list[dict[str, Any]], present: list[str]) -> None:
+    if not groups:
+        return
+    rows = [f"{group['rows']:,}" + ("" if place else f"\n= 1{TIMES}") for place, group in enumerate(groups)]
+    made = table("", *rows, f"÷ minimal's at {rows[-1]}", title="Growth with the number of plain integers in a column")
+    made.columns[-1].no_wrap = False
+    for name in present:
+        row = []
+        for place, group in enumerate(groups):
+            one = group["alternatives"].get(name)
+            if one is None or one["outcome"] != "timed":
+                row.append("" if one is None else _untimed(one))
+            elif not place:
+                row.append(time_text(one["seconds"][0]))
+            else:
+                row.append(times_text(one["growth"][0]) if "growth" in one else time_text(one["seconds"][0]))
+        last = groups[-1]["alternatives"].get(name, {})
+        made.add_row(name, *row, short_ratio(last["ratio"]) if last.get("outcome") == "timed" else "")
+    console.print(made)
+
+
+def show_consumers(console: Console, part: Mapping[str, Any]) -> None:
+    """Print who can take what."""
+    console.print(
+        f"Each call takes {size_text(part['size'])} in a process of its own; the lender is dropped before the result "
+        "is read. Zero-copy: the same values at the same address. Copy: the same values elsewhere."
+    )
+    present = wording.here(part["lenders"])
+    for group in dict.fromkeys(one["group"] for one in part["lenders"].values()):
+        columns = [name for name in present if part["lenders"][name]["group"] == group]
+        if not columns:
+            continue
+        made = table("", *(name.replace(".", ".\n") for name in columns), title=group)
+        for taker, row in part["cells"].items():
+            made.add_row(taker, *(_same(row[name]["outcome"]) for name in columns))
+        made.add_section()
+        for outcome in TAKEN[:2]:
+            counts = [str(part["count"][name][outcome]) for name in columns]
+            made.add_row(f"{outcome} of {len(part['cells'])}", *counts)
+        console.print(made)
+    notes(console, wording.not_here(part["lenders"]), wording.not_here(part["takers"]))
+    told(console, wording.consumers_lines(part))
+    notes(console, "Each refusal in its own words: --html FILE or --json FILE.")
+
+
+def _same(outcome: str) -> str:
+    return styled(outcome, outcome)
+
+
+def show_protocols(console: Console, part: Mapping[str, Any]) -> None:
+    """Print what each protocol costs."""
+    console.print(f"Median of paired ratios over the one marked 1{TIMES}, in brackets the quartiles.")
+    packages = {name: one for name, one in part["packages"].items() if not one["available"]}
+    notes(console, wording.RUNS, wording.not_here(packages))
+    for section, groups in part["sections"].items():
+        if part["notes"][section]:
+            console.print(styled(f"{section}: {escape(part['notes'][section])}", "crashed"))
+        made = table("", "time", "ratio", title=TITLES[section])
+        for group in groups:
+            made.add_row(f"[bold]{escape(group['title'])}[/bold]")
+            for name, one in group["alternatives"].items():
+                timed = one["outcome"] == "timed"
+                cells = [time_text(one["seconds"][0]), ratio_text(one["ratio"])] if timed else [_same(one["outcome"])]
+                made.add_row(f"  {escape(name)}", *cells)
+        if made.row_count:
+            console.print(made)
+        for note in dict.fromkeys(group["note"] for group in groups if group["note"]):
+            titles = ", ".join(group["title"] for group in groups if group["note"] == note)
+            notes(console, f"{titles}: {note}")
+        told(console, wording.untimed_lines(groups), dim=True)
 
 
 SHOW: dict[str, Callable[[Console, Mapping[str, Any]], None]] = {

@@ -1,9 +1,8 @@
 """What it takes to take part: names to write, time to import, files to carry.
 
-Rules of this file: names are counted on real objects, never listed. What a library *offers* is the public part of the
-classes that its frames hand out through the protocol; what a consumer *uses* is written down by an object that stands
-before a producer and notes every name that is asked of it. Import times are those of fresh interpreters, taken in
-turns, the start of the interpreter left out. Bytes, files and lines are counted from what is installed.
+Names are counted on real objects, never listed: what a library *offers* is the public part of what its frames hand
+out, what a consumer *uses* is what it asks of a witness before a producer. Import times are those of fresh
+interpreters, taken in turns, the start of the interpreter left out.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import lifetime, peers, processes, readers, timing
+from . import consumers, lifetime, peers, processes, timing
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,22 +31,14 @@ STANDARD = "ctypes, enum"
 ROUNDS = 7
 
 
-def measure(progress: Callable[[str, float], None], rounds: int = ROUNDS) -> dict[str, Any]:
-    """Measure the surface: `offers`, `uses`, `imports`, `sizes`.
-
-    Parameters
-    ----------
-    progress
-        Called with a text and the fraction done.
-    rounds
-        Fresh interpreters per package.
-    """
+def measure(progress: Callable[[str, float], None], rounds: int | None = None) -> dict[str, Any]:
+    """Measure the surface: `offers`, `uses`, `imports` (in so many fresh interpreters per package), `sizes`."""
     offers: dict[str, dict[str, Any]] = {}
     for name in ("minimal", "maximal", "pandas", "pyarrow", "polars"):
         progress(f"surface: what {name} offers", 0.05)
         offers[name] = _in_process("_offers", name)
     uses = {}
-    for name, found in readers.availability().items():
+    for name, found in consumers.availability().items():
         progress(f"surface: what {name} uses", 0.2)
         uses[name] = (
             _in_process("_uses", name) if found["available"] else {"available": False, "reason": found["reason"]}
@@ -64,7 +56,7 @@ def measure(progress: Callable[[str, float], None], rounds: int = ROUNDS) -> dic
         "part": "surface",
         "offers": offers,
         "uses": uses,
-        "imports": _imports(progress, rounds),
+        "imports": _imports(progress, rounds or ROUNDS),
         "sizes": sizes,
     }
 
@@ -120,17 +112,7 @@ def _small(library: str) -> Any:
 
 
 class Witness:
-    """Stands before one object of a producer and notes the names that are asked of it.
-
-    Parameters
-    ----------
-    one
-        The object that answers.
-    level
-        `frame`, `column` or `buffer`.
-    found, missed
-        Names that the object had, and names it had not, by level.
-    """
+    """Stands before an object of a producer and notes the names asked of it, by level: those it had or not."""
 
     def __init__(self, one: Any, level: str, found: dict[str, set[str]], missed: dict[str, set[str]]) -> None:
         self.__dict__.update(_one=one, _level=level, _found=found, _missed=missed)
@@ -167,16 +149,16 @@ class Witness:
 
 def _uses(payload: dict[str, Any], tell: Tell) -> None:
     """Tell the names that a consumer asks for while it reads a column of each kind, one after another."""
-    read = readers.find(readers.readers()[payload["name"]])
+    read = consumers.find(consumers.readers()[payload["name"]])
     found: dict[str, set[str]] = {level: set() for level in LEVELS}
     missed: dict[str, set[str]] = {level: set() for level in LEVELS}
     refused = {}
     for name in ("int", "float", "text", "category"):
         witness = Witness(lifetime.watched([name]), "frame", found, missed)
         try:
-            read(readers.Exchange(witness))
+            read(consumers.Exchange(witness))
         except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
-            refused[name] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+            refused[name] = sentence(error)
     tell(
         {
             "available": True,

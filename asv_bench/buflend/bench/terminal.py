@@ -1,7 +1,7 @@
 """The report in a terminal.
 
-Rules of this file: it shows what a report holds and measures nothing. Progress goes to standard error, and only where
-that is a terminal. What a stream's encoding lacks is written in other words, never an error.
+Progress goes to standard error, and only where that is a terminal. What a stream's encoding lacks is written in other
+words, never an error. Numbers never break inside a cell. Colour says how bad a thing is, and never stands alone.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from . import wording
-from .sections import SHOW
+from .wording import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from .wording import Line
 
 PLAIN = {wording.TIMES: "x", wording.DASH: "-", "÷": "/", "±": "~", "µ": "u", "…": "..."}
 """What is written for characters that a stream's encoding lacks; a question mark for all others."""
@@ -67,6 +71,8 @@ def progress() -> Iterator[Callable[[str, float], None]]:
 
 def show(report: Mapping[str, Any]) -> None:
     """Print a report."""
+    from .sections import SHOW
+
     console = _console()
     console.print(
         f"[bold]buflend {report['buflend']}[/bold]  {report['implementation']} {report['python']}, "
@@ -92,3 +98,50 @@ def _console() -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         return Console(highlight=False, width=WIDTH)
     return console if console.width >= NARROWEST else Console(highlight=False, width=NARROWEST)
+
+
+STYLES = {
+    "right": "green",
+    "zero-copy": "green",
+    "copy": "cyan",
+    "lucky": "bold yellow",
+    "differing": "bold red",
+    "wrong": "bold red",
+    "refused": "yellow",
+    "crashed": "bold magenta",
+    "hung": "magenta",
+}
+
+
+def table(*columns: str, title: str = "", text: Iterable[str] = ()) -> Table:
+    """Return an empty table; its first column and those of `text` hold words, which may wrap, all others numbers."""
+    made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="italic", pad_edge=False)
+    for place, name in enumerate(columns):
+        words = place == 0 or name in text
+        made.add_column(name, justify="left" if words else "right", overflow="fold", no_wrap=not words)
+    return made
+
+
+def styled(text: str, outcome: str) -> str:
+    """Return markup of a text in the colour of an outcome."""
+    return f"[{STYLES[outcome]}]{text}[/{STYLES[outcome]}]"
+
+
+def cell(reason: str) -> str:
+    """Return what stands in a cell of what is not there."""
+    return f"[yellow]{escape(shortened(reason, 60))}[/yellow]"
+
+
+def told(console: Console, found: Iterable[Line], *, dim: bool = False) -> None:
+    """Print lines; only who did what is coloured."""
+    for line in found:
+        where = f" {escape(shortened(line.where))}" if line.where else ""
+        what = escape(line.what) if dim else styled(escape(line.what), line.outcome)
+        text = f"{what}{where}: {escape(shortened(line.why))}"
+        console.print(f"[dim]{text}[/dim]" if dim else text)
+
+
+def notes(console: Console, *texts: Any) -> None:
+    """Print what has to be known of a table, where there is something."""
+    for text in filter(None, texts):
+        console.print(f"[dim]{escape(text)}[/dim]")

@@ -1,10 +1,10 @@
 """How long alternatives take next to one another.
 
-Rules of this file: it knows nothing of buffers. Alternatives are called in turns within one run, so that a slow moment
-of the machine falls on all of them, and in orders in which each follows each other one equally often, since whoever
-comes behind a reader of much memory finds the caches cold. Each round gives one time
-per alternative, and with it one ratio against any other *of the same round*; what is reported is the median of these
-paired ratios with its quartiles. Times are seconds per call. A time never leaves this file without its ratio.
+They are called in turns within one run, so that a slow moment of the machine falls on all of them, and in orders in
+which each follows each other one equally often, since whoever comes behind a reader of much memory finds the caches
+cold. Each round gives one time in seconds per alternative, and one ratio against any other *of the same round*;
+reported are medians with quartiles, never a time without its ratio. Every alternative is called once before: what
+refuses is said and left out; what ends the process is said, and the rest is timed again without it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ import math
 import statistics
 import time
 from itertools import repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from . import processes
+from .tables import sentence
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Tell = Callable[[dict[str, Any]], None]
 
 Name = TypeVar("Name")
 
@@ -37,19 +43,7 @@ class Spread(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """What one alternative took.
-
-    Parameters
-    ----------
-    seconds : Spread
-        Time per call.
-    ratio : Spread
-        Time over the baseline's time, paired by round. The baseline's own is 1.
-    calls : int
-        Calls per sample.
-    rounds : int
-        Samples taken.
-    """
+    """What one alternative took: time per call, and over the baseline's, paired by round; calls per sample, samples."""
 
     seconds: Spread
     ratio: Spread
@@ -67,15 +61,7 @@ class Timing(NamedTuple):
 
 
 class Run(NamedTuple, Generic[Name]):
-    """The samples of one run.
-
-    Parameters
-    ----------
-    samples : mapping of name to list of float
-        Seconds per call, one per round.
-    calls : mapping of name to int
-        Calls per sample.
-    """
+    """The samples of one run, seconds per call, one per round; and how many calls made a sample."""
 
     samples: Mapping[Name, Sequence[float]]
     calls: Mapping[Name, int]
@@ -104,17 +90,10 @@ def spread(numbers: Sequence[float]) -> Spread:
 
 
 def run(alternatives: Mapping[Name, Callable[[], object]], *, seconds: float = 1.0, rounds: int = 25) -> Run[Name]:
-    """Time alternatives in turns.
+    """Time alternatives in turns, for about so many seconds.
 
-    Parameters
-    ----------
-    alternatives : mapping of name to function
-        Functions without arguments. Each is called before it is timed, to warm it and to see how often a sample has to
-        call it.
-    seconds : float
-        Time to spend, about. Slow alternatives get fewer rounds, never under three.
-    rounds : int
-        Most samples per alternative.
+    Each is called before it is timed, to warm it and to see how often a sample has to call it. Slow ones get fewer
+    rounds than `rounds`, never under three.
     """
     names = list(alternatives)
     calls = {name: _calibrate(alternatives[name]) for name in names}
@@ -160,13 +139,7 @@ def balanced(names: Sequence[Name]) -> list[list[Name]]:
 def compare(
     alternatives: Mapping[str, Callable[[], object]], *, baseline: str, seconds: float = 1.0, rounds: int = 25
 ) -> dict[str, Timing]:
-    """Time alternatives in turns and compare each with one of them; see `run`.
-
-    Raises
-    ------
-    ValueError
-        When `baseline` is none of the names.
-    """
+    """Time alternatives in turns and compare each with one of them, which must be there; see `run`."""
     if baseline not in alternatives:
         raise ValueError(f"baseline: got {baseline!r}, expected one of {', '.join(alternatives)}")
     done = run(alternatives, seconds=seconds, rounds=rounds)
@@ -190,3 +163,109 @@ def _calibrate(function: Callable[[], object]) -> int:
         if taken >= SLOT or calls >= MOST_CALLS:
             return calls
         calls = min(MOST_CALLS, max(calls * 2, math.ceil(calls * SLOT / max(taken, 1e-7))))
+
+
+class Group(NamedTuple):
+    """Alternatives that do the same work, on so many rows.
+
+    The title is unique within its section. `left_out` are columns that are not read, and who refuses them why. The
+    baseline is what all others are compared with: where it is empty or not here, buflend's, else the first that works.
+    """
+
+    title: str
+    alternatives: dict[str, Callable[[], object]]
+    rows: int
+    note: str = ""
+    left_out: Mapping[str, str] = MappingProxyType({})
+    baseline: str = ""
+
+
+def in_process(job: str, payload: dict[str, Any], told: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
+    """Time groups in a process of its own, again without whatever ended that process.
+
+    The job calls `time_all` with the payload. Return the groups, JSON-able, and why they are not all, if so.
+    """
+    groups: list[dict[str, Any]] = []
+    skip: dict[str, dict[str, str]] = {}
+    while True:
+        now = {"title": "", "name": ""}
+        order = {**payload, "done": [group["title"] for group in groups], "skip": skip}
+        end: dict[str, Any] = {}
+        for message in processes.run(job, order):
+            if "group" in message:
+                groups.append(message["group"])
+            elif "try" in message:
+                if message["try"]["title"] != now["title"]:
+                    told(message["try"]["title"])
+                now = message["try"]
+            else:
+                end = message
+        if end["end"] == "done":
+            return groups, ""
+        if end["end"] == "failed" or not now["title"] or now["name"] in skip.get(now["title"], {}):
+            return groups, f"{end['end']}: {end['detail']}"
+        skip.setdefault(now["title"], {})[now["name"]] = f"{end['end']}: {end['detail']}"
+
+
+def time_all(
+    groups: Iterable[Group],
+    payload: dict[str, Any],
+    tell: Tell,
+    baseline: str = "",
+    makes: Callable[[Any], str] = lambda _result: "",
+) -> None:
+    """Try and time groups, and tell of each; those that `payload` names as done are left out.
+
+    Groups are made one after another, so that what one holds is gone before the next. `baseline` is how the name of the
+    one begins that others are compared with, where the group names none; `makes` says what a result is, in a word.
+    """
+    for group in groups:
+        if group.title in payload["done"]:
+            continue
+        usable, entries = tried(group, payload["skip"].get(group.title, {}), tell)
+        if usable:
+            tell({"try": {"title": group.title, "name": "timing"}})
+            base = _base(group, usable, baseline)
+            for name, found in compare(usable, baseline=base, seconds=payload["seconds"]).items():
+                entries[name] = {"outcome": "timed", "detail": "", "makes": makes(usable[name]()), **found.as_json()}
+            tell({"group": as_json(group, base, entries)})
+        else:
+            tell({"group": as_json(group, "", entries)})
+
+
+def _base(group: Group, usable: Mapping[str, object], baseline: str) -> str:
+    if group.baseline in usable:
+        return group.baseline
+    return next((name for name in usable if baseline and name.startswith(baseline)), next(iter(usable)))
+
+
+def as_json(group: Group, baseline: str, entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a group with what became of its alternatives."""
+    return {
+        "title": group.title,
+        "rows": group.rows,
+        "note": group.note,
+        "left_out": dict(group.left_out),
+        "baseline": baseline,
+        "alternatives": {name: entries[name] for name in group.alternatives if name in entries},
+    }
+
+
+def tried(
+    group: Group, skip: dict[str, str], tell: Tell
+) -> tuple[dict[str, Callable[[], object]], dict[str, dict[str, Any]]]:
+    """Call each alternative once; return those that work, and an entry for each that does not."""
+    usable, entries = {}, {}
+    for name, function in group.alternatives.items():
+        reason = skip.get(name) or skip.get("timing")
+        if reason is not None:
+            entries[name] = {"outcome": "crashed", "detail": reason}
+            continue
+        tell({"try": {"title": group.title, "name": name}})
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
+            entries[name] = {"outcome": "refused", "detail": sentence(error)}
+        else:
+            usable[name] = function
+    return usable, entries

@@ -1,19 +1,18 @@
 """The real table read through the exchange protocol, column by column against its source.
 
-Rules of this file: every consumer reads in a process of its own, so that a crash is a result; where a consumer
-refuses the whole frame, it is asked for each column alone. What is right is the source read by its own library
-(`cells`), never another consumer's reading. Where a producer's frame differs from the source already, the frame is
-what is expected, and the difference is told as the producer's. A producer's column that offers no buffers is named,
-and held against nobody; whoever reads a column right that contradicts itself was lucky.
+Every consumer reads in a process of its own; where it refuses the whole frame, it is asked for each column alone. What
+is right is the source read by its own library, never another consumer's reading; where a producer's frame differs from
+the source already, the frame is what is expected, and the difference is told as the producer's. A column that offers
+no buffers is held against nobody; whoever reads a column right that contradicts itself was lucky.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import processes, readers, tables
-from .dtypes import Kind
-from .files import sentence
+from . import consumers, processes, tables
+from .buf import Kind
+from .tables import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,28 +34,16 @@ def measure(
 ) -> dict[str, Any]:
     """Let every consumer read every producer's frame of a table and compare the columns with the source.
 
-    Parameters
-    ----------
-    file
-        The table, as `tables.load` takes it.
-    progress
-        Called with a text and the fraction done.
-    extra
-        More consumers: name and `module:function`, which gets an object with `__dataframe__` and returns a frame of
-        pandas, pyarrow or polars, or a dictionary of column arrays.
-
-    Returns
-    -------
-    dict
-        JSON-able; see `pairs` and `producers` in it.
+    `extra` are more consumers: name and `module:function`, which gets an object with `__dataframe__` and returns a
+    frame of pandas, pyarrow or polars, or a dictionary of column arrays.
     """
     about = _about(file)
     if about["reason"]:
         return {"part": "values", "available": False, "reason": about["reason"]}
     table, makers = about["table"], about["producers"]
-    present = {name: found for name, found in readers.availability().items() if name in readers.readers()}
+    present = {name: found for name, found in consumers.availability().items() if name in consumers.readers()}
     present |= {name: {"available": True, "reason": "", "version": ""} for name in extra or {}}
-    places = readers.readers() | dict(extra or {})
+    places = consumers.readers() | dict(extra or {})
     wanted = [name for name, maker in makers.items() if maker["available"]]
     pairs = []
     for done, (name, found) in enumerate(present.items()):
@@ -105,8 +92,7 @@ def _describe(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _producers(source: tables.Source) -> dict[str, dict[str, Any]]:
-    from .cells import difference
-    from .conversion import cells_of
+    from .cells import cells_of, difference
 
     truth = cells_of(source.table)
     found = {}
@@ -233,7 +219,7 @@ def _after(
 
 def _job(payload: dict[str, Any], tell: Tell) -> None:
     """Read producers' frames in this process: `todo` says which, and which columns alone."""
-    read = readers.find(payload["place"])
+    read = consumers.find(payload["place"])
     source, truth = _fresh(payload["file"])
     for one in payload["todo"]:
         name = one["producer"]
@@ -245,7 +231,7 @@ def _job(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _fresh(file: str | None) -> tuple[tables.Source, dict[str, Cells]]:
-    from .conversion import cells_of
+    from .cells import cells_of
 
     source = tables.load(file)
     # Copies, since a consumer may write into the memory that it is lent.
@@ -259,8 +245,7 @@ def _frame(
     frame: Any, source: dict[str, Cells], read: Callable[[Any], Any], order: dict[str, Any], tell: Tell
 ) -> tuple[dict[str, Any], bool]:
     """Read one producer's frame, whole or column by column, and judge it; tell also whether it was written to."""
-    from .cells import difference
-    from .conversion import cells_of
+    from .cells import cells_of, difference
 
     name = order["producer"]
     truth = source
@@ -280,14 +265,14 @@ def _frame(
             exchange = frame.__dataframe__()
             if len(offered) < len(names):
                 exchange = exchange.select_columns_by_name(offered)
-            columns = _judge(read(readers.Exchange(exchange)), truth, offered)
+            columns = _judge(read(consumers.Exchange(exchange)), truth, offered)
         except BaseException as error:  # noqa: BLE001 - polars' panics are no Exception
             whole, alone = f"refused: {sentence(error)}", offered
     for column in alone or ():
         tell({"start": name, "names": alone, "alone": column, "whole": whole})
         try:
             exchange = frame.__dataframe__().select_columns_by_name([column])
-            one = _judge(read(readers.Exchange(exchange)), truth, [column])[column]
+            one = _judge(read(consumers.Exchange(exchange)), truth, [column])[column]
         except BaseException as error:  # noqa: BLE001
             one = {"outcome": "refused", "type": "", "detail": sentence(error)}
         tell({"producer": name, "column": column, "one": one})
@@ -303,8 +288,7 @@ def _frame(
 
 def _judge(result: Any, truth: Mapping[str, Cells], names: list[str]) -> dict[str, dict[str, Any]]:
     """Compare what a consumer made of some columns with what is true."""
-    from .cells import difference
-    from .conversion import cells_of
+    from .cells import cells_of, difference
 
     got = cells_of(result)
     nan_is_missing = type(result).__module__.partition(".")[0] == "pandas"

@@ -1,8 +1,5 @@
 """Cases, and the columns they need, laid out byte by byte.
 
-Lives here: the record of a case, and builders of windows, masks, strings, codes and moments. Must not know: any
-consumer.
-
 The rule: what lies outside the window (before the offset, behind the last element, in the padding of a bitmap, under a
 missing slot) is the opposite of harmless. A value read from there is visible in the result.
 """
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import Dtype, Kind, Null, dtype
+from ..buf import Dtype, Kind, Null, dtype
 from ..producer import Buf, Col, Frame
 
 if TYPE_CHECKING:
@@ -143,20 +140,10 @@ def text(
     data_dtype: Any = None,
     **column: Any,
 ) -> Col:
-    """Build a column of strings.
+    """Build a column of strings, with `width` bits to an offset.
 
-    Parameters
-    ----------
-    values : sequence of str, bytes or None
-        Bytes are laid down as they are, UTF-8 or not.
-    width : int, default 32
-        Bits of an offset.
-    announced : Dtype, optional
-        The column's type, by default the one that goes with the width.
-    first : int, default 0
-        The first offset of the buffer, in bytes.
-    tail : int, default 0
-        Strings behind the window. None by default, since a consumer that reads them too would fail every case.
+    Bytes are laid down as they are, UTF-8 or not. `first` is the first offset of the buffer, in bytes. There is no
+    `tail` by default, since a consumer that reads strings behind the window too would fail every case.
     """
     words = [
         word if isinstance(word, bytes) else word.encode() for word in (hidden if v is None else v for v in values)
@@ -229,33 +216,12 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 class Case(NamedTuple):
     """An input with its right value.
 
-    Parameters
-    ----------
-    name : str
-        Stable identifier in kebab case.
-    title : str
-        What is special about the input, in a few words.
-    make : callable
-        Makes the frame, afresh at each call.
-    expect : mapping of str to list, or None
-        The values of each column, in order, in the canonical form of `consumers.Reading`. None: nothing can be
-        read from this frame, a consumer must refuse it.
-    ordered : mapping of str to bool
-        Of categorical columns, where it is part of the case.
-    timezone : mapping of str to str
-        Of zoned columns.
-    may_refuse : bool, default False
-        Whether refusing is right too, besides reading `expect`.
-    errors : tuple of str
-        Names of the exceptions of which buflend must raise one. Other consumers have their own.
-    allow_copy : bool, default True
-        What the consumer is asked for.
-    outlives : int, optional
-        Read the result only after the frame is dropped, from this row on, through a slice that outlives the result.
-    intact : bool, default False
-        Whether the producer's memory must be the same afterwards for the outcome to be right; else it is a remark.
-    after : callable, optional
-        Looks at the reading (None when refused) and at the frame afterwards; returns what is wrong, or None.
+    `make` makes the frame, afresh at each call. `expect` has the values of each column, in order, in the canonical form
+    of `adapters.Reading`; None where nothing can be read, and a consumer must refuse. With `may_refuse` it may too.
+    `errors` names the exceptions of which buflend must raise one. `outlives` reads the result only after the frame is
+    dropped, from this row on, through a slice that outlives the result. With `intact` a write into the producer's
+    memory is wrong, else a remark. `after` looks at the reading (None when refused) and the frame afterwards, and
+    returns what is wrong, or None.
     """
 
     name: str

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ..dtypes import Dtype, Kind, Null, dtype
+from ..buf import Dtype, Kind, Null, dtype
 from ..producer import Buf, Col, Frame
 from ._build import Case, Nulls, bitmask, bools, bytemask, case, codes, liar, moments, nothing, numbers, sentinel, text
 

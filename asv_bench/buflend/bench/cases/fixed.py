@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..dtypes import Dtype, Kind, Null, dtype
+from ..buf import Dtype, Kind, Null, dtype
 from ..producer import Buf, Col, Frame
 from ._build import Case, bitmask, bools, bytemask, case, liar, moments, numbers, one, same, sentinel
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import Dtype, Kind, Null, dtype
-from ..pages import guarded
+from ..buf import Dtype, Kind, Null, dtype, guarded
 from ..producer import Buf, Col, Frame
 from ._build import (
     OUTSIDE,

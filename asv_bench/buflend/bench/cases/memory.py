@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import Kind, dtype
-from ..pages import read_only
+from ..buf import Kind, dtype, read_only
 from ..producer import Buf, Col, Frame
 from ._build import (
     Case,

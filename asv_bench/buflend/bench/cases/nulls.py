@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import Dtype, Kind, Null, dtype
+from ..buf import Dtype, Kind, Null, dtype
 from ..producer import Buf, Frame
 from ._build import Case, Nulls, bitmap, bitmask, bytemask, case, liar, nan, numbers, one, same, sentinel
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import Dtype, Kind, dtype
+from ..buf import Dtype, Kind, dtype
 from ..producer import Buf, Col, Frame
 from ._build import OUTSIDE, Case, Nulls, bitmask, bytemask, case, liar, nothing, one, same, sentinel, text
 

@@ -12,7 +12,7 @@ import tracemalloc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import peers, processes
+from buflend.bench import peers, processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
