@@ -317,6 +317,7 @@ buffer = lend()
 buffer.__arrow_c_device_array__()
 del buffer
 gc.collect()
+gc.collect()
 print(arrow_live())
 """
         )

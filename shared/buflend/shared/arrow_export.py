@@ -12,7 +12,8 @@ A callback may run with an exception pending, on any thread, while modules are c
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
-What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost.
+What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, and a
+consumer that releases after the interpreter is gone calls Python code that is no more.
 """
 
 import ctypes
@@ -41,10 +42,19 @@ _next_number = itertools.count(1).__next__
 
 _PARKED = 8  # capsules; an unused one holds its memory as long, a used one a hundred bytes
 _parked: "deque[object]" = deque(maxlen=_PARKED)
+_parked_before: "deque[object]" = deque(maxlen=_PARKED)  # since before the last collection
 
 
-def _unpark(phase: str, _: dict[str, Any], parked: "deque[object]" = _parked) -> None:
+def _unpark(
+    phase: str,
+    _: dict[str, Any],
+    parked: "deque[object]" = _parked,
+    before: "deque[object]" = _parked_before,
+) -> None:
+    # Not what was parked just now: a collection may come between an export and its refusal.
     if phase == "start":
+        before.clear()
+        before.extend(parked)
         parked.clear()
 
 
@@ -54,6 +64,7 @@ gc.callbacks.append(_unpark)
 def flush() -> None:
     """Drop the capsules that are parked, so that unused ones return their memory now."""
     _parked.clear()
+    _parked_before.clear()
 
 
 def _thunk(kind: Any, callback: Callable[..., Any]) -> int:
