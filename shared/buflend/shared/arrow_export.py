@@ -40,7 +40,7 @@ _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # the capsule has no ref
 _live: dict[int, Any] = {}  # number in private_data -> all that the struct needs
 _next_number = itertools.count(1).__next__
 
-_PARKED = 8  # capsules; an unused one holds its memory as long, a used one a hundred bytes
+_PARKED = 8  # capsules in each; an unused one holds its memory as long, a used one a hundred bytes
 _parked: "deque[object]" = deque(maxlen=_PARKED)
 _parked_before: "deque[object]" = deque(maxlen=_PARKED)  # since before the last collection
 
