@@ -7,9 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import buflend
+
+# No test hangs on how long something takes: an example may wait for a slow machine.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 # The folders that the portions of the namespace lie in: four in a checkout, one where the wheel is installed.
 ROOTS = [str(Path(portion).parent) for portion in buflend.__path__]
