@@ -6,11 +6,11 @@ protocol".
 
 from typing import Any
 
-from ..shared.array_interface import read_interface
+from ..shared.array_interface import ask_interface, read_interface
 from ..shared.device import CPU
 from ..shared.errors import ProducerError
 from ..shared.exporter import exported
-from ..shared.memory import Memory, failed, foreign_integer, offers
+from ..shared.memory import Memory, foreign_integer
 from .found import Found
 
 NAME = "__array_interface__"
@@ -24,15 +24,10 @@ def interface(memory: Memory) -> dict[str, Any]:
 
 def read(obj: Any) -> Found | None:
     """Return what an object's array interface describes, None where it has none."""
-    if not offers(obj, NAME):
+    found = ask_interface(obj, NAME)
+    if found is None:
         return None
     whose = f"{type(obj).__name__}.{NAME}"
-    try:
-        found = getattr(obj, NAME)
-    except AttributeError:  # a property that says it is absent for this object: CUDA's of a CPU tensor
-        return None
-    except BaseException as error:
-        raise failed(type(obj).__name__, NAME, error) from error
     block, nbytes = read_interface(found, whose)
     if block is not None:
         return block.ptr if nbytes else 0, nbytes, obj, CPU, block.readonly

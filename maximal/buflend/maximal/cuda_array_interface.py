@@ -7,11 +7,11 @@ Lives here: what a buffer says by it (unsigned bytes) and what is read of others
 import sys
 from typing import Any
 
-from ..shared.array_interface import read_interface
+from ..shared.array_interface import ask_interface, read_interface
 from ..shared.cuda import synchronize
 from ..shared.device import UNKNOWN_ID, Device
 from ..shared.errors import DeviceError, ProducerError
-from ..shared.memory import Memory, failed, offers
+from ..shared.memory import Memory
 from .found import Found
 
 NAME = "__cuda_array_interface__"
@@ -31,15 +31,10 @@ def interface(memory: Memory) -> dict[str, Any]:
 
 def read(obj: Any) -> Found | None:
     """Return what an object's CUDA array interface describes, None where it has none; its stream is waited for."""
-    if not offers(obj, NAME):
+    found = ask_interface(obj, NAME)
+    if found is None:
         return None
     whose = f"{type(obj).__name__}.{NAME}"
-    try:
-        found = getattr(obj, NAME)
-    except AttributeError:  # a property that says it is absent for this object: CUDA's of a CPU tensor
-        return None
-    except BaseException as error:
-        raise failed(type(obj).__name__, NAME, error) from error
     block, nbytes = read_interface(found, whose)
     if block is None:
         raise ProducerError(f"{whose}['data']", got=found.get("data"), expected="a tuple (address, read-only)")

@@ -15,7 +15,8 @@ from ..shared.dlpack import is_contiguous
 from ..shared.dlpack_import import default_stream
 from ..shared.dlpack_table import lazy_values
 from ..shared.errors import CopyRequiredError, DeviceError
-from ..shared.exporter import exported, writable_address
+from ..shared.exporter import writable_address
+from . import buffer_protocol
 from .found import Found
 
 
@@ -106,15 +107,6 @@ def _cupy(array: Any) -> Found:
     return array.data.ptr, array.nbytes, array, device, False
 
 
-def _scalar(scalar: Any) -> Found | None:
-    """Return where a scalar of NumPy lies: its array interface is that of a temporary before NumPy 2.5."""
-    lent = exported(scalar)
-    if lent is None:
-        return None
-    address, view = lent
-    return address, view.nbytes, view, CPU, view.readonly
-
-
 def _strided(array: Any) -> CopyRequiredError:
     return CopyRequiredError(
         f"a buffer is one contiguous range of bytes, but this array is strided (shape {array.shape}, strides "
@@ -140,7 +132,8 @@ def _torch(tensor: Any) -> Found | None:
 _READERS: tuple[tuple[str, str, bool, Reader], ...] = (
     ("numpy", "ndarray", True, read_ndarray),
     ("numpy", "ndarray", False, _read_any_ndarray),
-    ("numpy", "generic", False, _scalar),
+    # A scalar's array interface is that of a temporary before NumPy 2.5; what it exports is itself.
+    ("numpy", "generic", False, buffer_protocol.read),
     ("torch", "Tensor", False, _torch),
     ("pyarrow", "Buffer", False, _arrow),
     ("cupy", "ndarray", False, _cupy),

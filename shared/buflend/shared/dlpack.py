@@ -16,7 +16,6 @@ IS_COPIED = 2  # DLPACK_FLAG_BITMASK_IS_COPIED
 IS_SUBBYTE_TYPE_PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
-USED_LEGACY, USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
 
 # Codes of `DLDataTypeCode`.
 INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
