@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from buflend.bench import battery, runner
-from buflend.bench.adapters import iso
-from buflend.bench.cases import SUBJECTS, Case, all_cases
-from buflend.bench.consumers import Consumer, Reading, consumers
+from buflend import maximal
+from buflend.bench.battery import part as battery
+from buflend.bench.battery import runner
+from buflend.bench.battery.adapters import Reading, iso
+from buflend.bench.battery.cases import SUBJECTS, Case, all_cases
+from buflend.bench.battery.readers import Consumer, consumers
 from buflend.bench.producer import Col, Frame
 
 CASES = {case.name: case for case in all_cases()}
@@ -222,9 +224,10 @@ def test_an_unknown_case_is_an_error() -> None:
 
 FAKES = """
 import json, os, signal, time
-from buflend.bench import runner
-from buflend.bench.cases import Case, all_cases
-from buflend.bench.consumers import Consumer, Reading
+from buflend.bench.battery import runner
+from buflend.bench.battery.adapters import Reading
+from buflend.bench.battery.cases import Case, all_cases
+from buflend.bench.battery.readers import Consumer
 
 class PanicException(BaseException): pass
 
@@ -356,7 +359,8 @@ def test_instants_are_written_without_trailing_zeros() -> None:
 
 
 def test_every_consumer_is_named() -> None:
-    assert list(CONSUMERS) == ["minimal", "maximal", "pandas", "pyarrow", "polars"]
+    through = ["pandas from maximal", "pyarrow from maximal"] if hasattr(maximal, "as_table") else []
+    assert list(CONSUMERS) == ["minimal", "maximal", "pandas", "pyarrow", "polars", *through]
     for consumer in CONSUMERS.values():
         assert consumer.available is (consumer.read is not None) is not bool(consumer.reason)
 

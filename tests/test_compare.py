@@ -16,16 +16,17 @@ from typing import Any
 import pytest
 
 from buflend.bench import (
-    battery,
     cli,
     compare,
     consumers,
     cost,
+    holding,
     lifetime,
     peers,
     processes,
     surface,
     terminal,
+    timing,
     values,
     wording,
 )
@@ -226,7 +227,7 @@ def test_a_stream_that_lacks_characters_gets_others(ran: Ran, monkeypatch: pytes
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
-@pytest.mark.parametrize("part", ["surface", "battery", "values", "cost"])
+@pytest.mark.parametrize("part", ["surface", "values", "cost"])
 def test_an_interruption_is_one_line(part: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
     process = subprocess.Popen(
@@ -257,56 +258,6 @@ def test_other_files_in_a_process_of_its_own(files: dict[str, str], tmp_path: Pa
     for pair in minimal:
         # Nothing else of this process is there, so polars' categories have no strangers among their codes.
         assert {one["outcome"] for one in pair["columns"].values()} == {"right"}, pair
-
-
-# One case or two of each kind of outcome; `test_battery` runs them all.
-CHOSEN = ["extremes-int8", "device-cuda", "int64-exact-beside-a-null", "big-endian-int64", "categorical-ordered"]
-
-
-def test_the_battery_is_shown_by_subject(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    every, run = battery.all_cases(), battery.run
-    monkeypatch.setattr(battery, "all_cases", lambda: [case for case in every if case.name in CHOSEN])
-    monkeypatch.setattr(battery, "run", lambda consumer: run(consumer, *(f"--case={name}" for name in CHOSEN)))
-    written = ["--json", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html")]
-    assert cli.main(["compare", "--only", "battery", *written]) == 0
-    part = json.loads((tmp_path / "r.json").read_text("utf-8"))["parts"]["battery"]
-    assert list(part["consumers"]) == CONSUMERS
-    assert {case["name"]: case["subject"] for case in part["cases"]} == {
-        "extremes-int8": "numeric",
-        "big-endian-int64": "numeric",
-        "int64-exact-beside-a-null": "nulls",
-        "categorical-ordered": "categories",
-        "device-cuda": "devices",
-    }
-    score = part["consumers"]["minimal"]["score"]
-    assert score["right"] == score["total"] == len(CHOSEN)
-    shown = capsys.readouterr().out
-    page = Page((tmp_path / "r.html").read_text("utf-8"))
-    for case in part["cases"]:
-        cells = page.rows[f"case-{case['name']}"]
-        assert case["name"] not in shown
-        for name in CONSUMERS:
-            result = part["consumers"][name]["results"][case["name"]]
-            assert cells[1 + CONSUMERS.index(name)] == "".join(
-                [result["outcome"], result["detail"], *result["remarks"]]
-            )
-    for subject in {case["subject"] for case in part["cases"]}:
-        row = re.search(rf"^ {subject} .*$", shown, re.MULTILINE)
-        assert row
-        names = [case["name"] for case in part["cases"] if case["subject"] == subject]
-        wanted = [str(len(names))]
-        for name in CONSUMERS:
-            outcomes = [part["consumers"][name]["results"][case]["outcome"] for case in names]
-            counts = {outcome: outcomes.count(outcome) for outcome in ("wrong", "refused", "crashed", "hung")}
-            bad = " ".join(f"{count}{outcome[0]}" for outcome, count in counts.items() if count)
-            wanted.append(bad or "all right")
-        assert re.split(r"\s{2,}", row.group().strip())[1:] == wanted
-    assert re.search(r"pandas fails most in .*devices \(1 of 1\)", shown)
-    assert "minimal fails" not in shown
-    assert part["consumers"]["pandas"]["results"]["device-cuda"]["outcome"] == "crashed"
-    assert part["consumers"]["pandas"]["results"]["int64-exact-beside-a-null"]["outcome"] == "wrong"
 
 
 def test_an_absent_peer_is_named(files: dict[str, str], tmp_path: Path) -> None:
@@ -520,12 +471,12 @@ def test_a_column_that_cannot_be_offered_is_named(ran: Ran) -> None:
 
 FAKES = f"""
 import os, signal, sys
-from buflend.bench import consumers
+from buflend.bench.consumers import READERS, find
 
 held = []
 
 def liar(exchange):
-    frame = consumers.pyarrow(exchange)
+    frame = find(READERS["pyarrow"])(exchange)
     place = frame.column_names.index("number") if "number" in frame.column_names else None
     if place is None:
         return frame
@@ -533,18 +484,18 @@ def liar(exchange):
     return frame.set_column(place, "number", pa.array([7, None, 2**60, -3], pa.int64()))
 
 def forgetful(exchange):
-    frame = consumers.pyarrow(exchange)
+    frame = find(READERS["pyarrow"])(exchange)
     return frame.drop_columns([name for name in frame.column_names if name == "real"])
 
 def crasher(exchange):
     if "text" in list(exchange.__dataframe__().column_names()):
         os.kill(os.getpid(), signal.SIGSEGV)
-    return consumers.pyarrow(exchange)
+    return find(READERS["pyarrow"])(exchange)
 
 def refuser(exchange):
     if "kind" in list(exchange.__dataframe__().column_names()):
         raise NotImplementedError("no categories\\nin two lines")
-    return consumers.pyarrow(exchange)
+    return find(READERS["pyarrow"])(exchange)
 
 def writer(exchange):
     import ctypes
@@ -552,12 +503,12 @@ def writer(exchange):
     if {SCRIPT!r} in list(columns.column_names()):
         buffer, _ = columns.get_column_by_name({SCRIPT!r}).get_buffers()["data"]
         ctypes.c_int64.from_address(buffer.ptr).value = 99
-    return consumers.pyarrow(exchange)
+    return find(READERS["pyarrow"])(exchange)
 
 def keeper(exchange):
     frame = exchange.__dataframe__()
     held.append([frame.get_column_by_name(name).get_buffers() for name in frame.column_names()])
-    return consumers.minimal(exchange)
+    return find(READERS["minimal"])(exchange)
 
 def quitter(exchange):
     sys.exit(3)
@@ -667,7 +618,7 @@ def test_a_table_of_which_nothing_is_offered_is_no_failure(tmp_path: Path) -> No
     assert all(list(made["not_offered"]) == ["numbers"] for made in part["producers"].values())
     assert {pair["whole"] for pair in part["pairs"]} == {"no column is offered"}
     payload = {"section": "table", "file": path, "seconds": 0.01, "consumers": consumers.availability()}
-    groups, note = cost._section(payload, lambda _text: None)
+    groups, note = timing.in_process("buflend.bench.cost:_job", payload, lambda _text: None)
     assert note == ""
     assert [group["alternatives"] for group in groups] == [{}, {}, {}]
     assert {group["note"] for group in groups} == {"no column is left to read"}
@@ -705,6 +656,20 @@ def test_the_recipe_without_an_owner_dangles(ran: Ran) -> None:
         [],
     ]
     assert "freed under a living array" in ran.out
+
+
+def test_of_a_table_each_column_is_returned_by_itself_and_between_two_of_ours_each_buffer(ran: Ran) -> None:
+    part = ran.parts["lifetime"]["table"]
+    whole, column, offsets = part["least"]
+    assert whole == part["columns"] * column
+    assert offsets == 4 * (part["rows"] + 1)
+    ours, both = (part["consumers"][name] for name in ("maximal", holding.DIRECT))
+    assert (ours["held"], ours["leaked"]) == ([whole, column, column], 0)
+    assert (both["held"], both["leaked"]) == ([whole, column, offsets], 0)
+    # One release for a whole array: who keeps any of it keeps all.
+    assert part["consumers"]["pyarrow"]["held"] == [whole, whole, whole]
+    assert all(found["outcome"] in ("measured", "absent") for found in part["consumers"].values())
+    assert "handed over by Arrow's capsules" in " ".join(ran.out.split())
 
 
 def test_a_consumer_that_keeps_buffers_leaks_by_name(fakes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -798,7 +763,7 @@ def test_the_ways_from_an_address_to_an_array(ran: Ran) -> None:
 def test_columns_that_someone_refuses_are_left_out_of_the_table_by_name(files: dict[str, str]) -> None:
     available = consumers.availability()
     payload = {"section": "table", "file": files["arrow"], "seconds": 0.01, "consumers": available}
-    groups, note = cost._section(payload, lambda _text: None)
+    groups, note = timing.in_process("buflend.bench.cost:_job", payload, lambda _text: None)
     assert note == ""
     assert [group["title"] for group in groups] == [f"table.arrow from {name}" for name in PRODUCERS]
     for group in groups:

@@ -16,7 +16,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 ROOTS = ("shared", "minimal", "maximal", "asv_bench")
 PARTS = ("shared", "minimal", "maximal", "bench")
 SUFFIXES = {".css", ".html", ".j2", ".js", ".py", ".typed"}
-LARGEST = 200 * 1024  # bytes: 200 kB as a file listing counts them
+LARGEST = 200_000  # bytes
+COMMAND = "asv_bench/buflend/bench"
+SHIPPED = {"__init__.py", "py.typed"}  # of the command, whose measurements are of the repository
 
 Run = Callable[..., str]
 
@@ -76,6 +78,9 @@ def test_the_wheel_holds_the_tree_and_nothing_else(unpacked: Path, information: 
         for path in (REPOSITORY / root / "buflend").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
+    tree -= {
+        name for name in tree if name.startswith("buflend/bench/") and name[len("buflend/bench/") :] not in SHIPPED
+    }
     shipped = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
     about = {
         f"{information.name}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
@@ -100,7 +105,7 @@ def test_nothing_is_required(information: Path) -> None:
 
 
 def test_the_command_is_declared(information: Path) -> None:
-    assert "buflend = buflend.bench.cli:main" in (information / "entry_points.txt").read_text("utf-8")
+    assert "buflend = buflend.bench:main" in (information / "entry_points.txt").read_text("utf-8")
 
 
 def test_only_buflend_can_be_imported(run_python: Run, unpacked: Path) -> None:
@@ -115,11 +120,23 @@ print(buflend.minimal.__file__)
     assert Path(origin).is_relative_to(unpacked)
 
 
+def test_the_command_says_where_its_measurements_are(run_python: Run, unpacked: Path) -> None:
+    code = """
+import contextlib, io
+from buflend.bench import main
+with contextlib.redirect_stderr(io.StringIO()) as said:
+    print(main())
+print("make compare" in said.getvalue())
+"""
+    assert run_python(code, path=[str(unpacked)]) == "2\nTrue\n"
+
+
 @pytest.mark.parametrize(
     "name",
     [
         *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "noxfile.py", "pyproject.toml"),
         *("asv_bench/bars.py", "docs/how-it-works.md", "docs/vendoring.md", "tests/conftest.py", "tests/test_wheel.py"),
+        *(f"{COMMAND}/{name}.py" for name in ("cli", "battery/part", "battery/cases/liars")),
         *(f"{root}/buflend/{part}/py.typed" for root, part in zip(ROOTS, PARTS, strict=True)),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from buflend.bench import cli, matrix, peers, protocols, takers, terminal, wording
+from buflend.bench import cli, peers, protocols, surface, takers, terminal, wording
 
 pytestmark = pytest.mark.peers
 
@@ -106,7 +106,7 @@ HERE = {"available": True, "reason": "", "group": ""}
 def test_each_outcome_is_told_apart(fakes: dict[str, str]) -> None:
     assert fakes.keys() == EXPECTED.keys()
     lending = dict.fromkeys(("maximal", "ndarray", "pyarrow.Buffer"), HERE) | {"bytes": {"available": False}}
-    cells = {(one["taker"], one["lender"]): one["cell"] for one in matrix._row("", fakes, lending, 2.0)}
+    cells = {(one["taker"], one["lender"]): one["cell"] for one in takers._row("", fakes, lending, 2.0)}
     assert cells.keys() == {(name, lent) for name in fakes for lent in ("maximal", "ndarray", "pyarrow.Buffer")}
     for (name, lent), found in cells.items():
         assert (found["outcome"], found["detail"]) == EXPECTED[name], (name, lent)
@@ -115,12 +115,12 @@ def test_each_outcome_is_told_apart(fakes: dict[str, str]) -> None:
 def test_without_fork_each_cell_has_a_fresh_interpreter(fakes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork", raising=False)
     places = {name: fakes[name] for name in ("crashes", "copy", "leaves")}
-    cells = {one["taker"]: one["cell"] for one in matrix._row("", places, {"maximal": HERE})}
+    cells = {one["taker"]: one["cell"] for one in takers._row("", places, {"maximal": HERE})}
     assert cells["copy"] == {"outcome": "copy", "detail": ""}
     assert cells["crashes"] == {"outcome": "crashed", "detail": "signal SIGSEGV"}
     assert cells["leaves"]["outcome"] == "crashed"
     assert cells["leaves"]["detail"].startswith("exit code 3")
-    (only,) = matrix._row("", {"hangs": fakes["hangs"]}, {"maximal": HERE}, 2.0)
+    (only,) = takers._row("", {"hangs": fakes["hangs"]}, {"maximal": HERE}, 2.0)
     assert only["cell"] == {"outcome": "hung", "detail": "no sign for 2 s"}
 
 
@@ -130,7 +130,7 @@ def test_a_package_that_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch
     taker = takers.Taker("broken.take", "broken_package", "broken_package:take")
     monkeypatch.setattr(takers, "TAKERS", (taker,))
     monkeypatch.setattr(takers, "LENDERS", (lender("maximal"),))
-    part = matrix.measure(quiet)
+    part = takers.measure(quiet)
     assert part["cells"] == {}
     reason = "cannot be imported: ImportError: no such driver"
     assert part["takers"]["broken.take"] == {
@@ -149,6 +149,54 @@ def test_what_maximal_lacks_is_one_note() -> None:
     assert wording.unbuilt({"offers": {"maximal": {"available": False, "reason": "not built yet"}}}) == ""
 
 
+class Column:
+    """A column as maximal's will be: the interchange protocol's names, and those of other protocols."""
+
+    __arrow_c_array__ = __array__ = size = get_buffers = lambda _self: None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+class Table(Column):
+    """A table as maximal's will be."""
+
+    __arrow_c_stream__ = column_names = lambda _self: None
+    _hidden = rows = None
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        assert all(hasattr(array, "__array_interface__") for array in arrays.values())
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise AttributeError("on the host")
+
+    def __dataframe__(self) -> "Table":
+        return self
+
+    def get_column(self, _place: int) -> Column:
+        return Column()
+
+    __getitem__ = get_column
+
+
+def test_a_table_s_surface_is_counted_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from buflend import maximal
+
+    found: dict[str, Any] = {}
+    monkeypatch.delattr(maximal, "as_table", raising=False)
+    surface._offers({"name": "maximal"}, found.update)
+    assert found["names"]["frame"] is found["names"]["column"] is None
+    monkeypatch.setattr(maximal, "as_table", Table, raising=False)
+    surface._offers({"name": "maximal"}, found.update)
+    column = ["__array__", "__arrow_c_array__", "get_buffers", "size"]
+    frame = ["__arrow_c_stream__", "__dataframe__", "column_names", "get_column", "rows"]
+    assert found["names"]["column"] == column
+    assert found["names"]["frame"] == sorted([*column, *frame])
+    assert wording.unbuilt({"offers": {"maximal": found}}) == ""
+    assert {"__arrow_c_device_array__", "__dlpack__", "ptr"} <= set(found["names"]["buffer"])
+
+
 def test_a_package_inside_one_that_is_missing_is_not_installed() -> None:
     found = peers.peer("no_such_package.part")
     assert (found.available, found.reason) == (False, "not installed")
@@ -159,9 +207,9 @@ def test_a_call_that_needs_another_package_says_so() -> None:
         "numpy": {"available": True, "reason": "", "version": "2"},
         "pyarrow": {"available": False, "reason": "gone", "version": ""},
     }
-    state = matrix._state(takers.Taker("a", "numpy", "", "pyarrow"), packages)
+    state = takers._state(takers.Taker("a", "numpy", "", "pyarrow"), packages)
     assert (state["available"], state["reason"]) == (False, "needs pyarrow: gone")
-    assert matrix._state(takers.Taker("a", "numpy", ""), packages)["version"] == "2"
+    assert takers._state(takers.Taker("a", "numpy", ""), packages)["version"] == "2"
 
 
 @pytest.mark.parametrize("name", [one.name for one in takers.LENDERS])
@@ -205,7 +253,7 @@ def test_every_cell_has_an_outcome_and_every_refusal_a_reason(ran: tuple[dict[st
     for row in part["cells"].values():
         assert list(row) == [name for name, one in part["lenders"].items() if one["available"]]
         for one in row.values():
-            assert one["outcome"] in matrix.OUTCOMES
+            assert one["outcome"] in takers.OUTCOMES
             assert one["detail"] or one["outcome"] in {"zero-copy", "copy"}
     for name, count in part["count"].items():
         assert sum(count.values()) == len(part["cells"]), name

@@ -1,19 +1,17 @@
-"""The command `buflend`.
+"""The command `buflend`: it reads arguments, checks what can be checked before minutes are spent, and hands on.
 
-Rules of this file: it reads arguments, checks what can be checked before minutes are spent, and hands on. Exit code
-0: what was asked for was done; 2: it could not be, with a sentence on standard error; 130: it was interrupted. Nothing
-beyond the standard library is imported before it is known to be there.
+Exit code 0: what was asked for was done; 2: it could not be, with a sentence on standard error; 130: it was
+interrupted. Nothing beyond the standard library is imported before it is known to be there.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from . import compare, peers
 
@@ -42,11 +40,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="buflend", description="Lend a buffer, keep its owner alive: comparisons measured here and now."
     )
     parser.add_argument("--version", action="version", version=f"buflend {peers.our_version()}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser(
         "compare",
         help="compare buflend with pandas, pyarrow and polars on this machine",
@@ -91,12 +89,6 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
 def _dashboard(_arguments: argparse.Namespace) -> int:
     raise CannotError("the dashboard is not built yet; `buflend compare` is")
 
@@ -134,16 +126,9 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _require(packages: Sequence[str]) -> None:
-    missing = [name for name in packages if not _present(name)]
+    missing = [name for name in packages if not peers.peer(name).available]
     if missing:
         raise CannotError(f"this command needs {', '.join(missing)}: pip install {' '.join(missing)}")
-
-
-def _present(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _check_distinct(paths: dict[str, str | Path | None]) -> None:

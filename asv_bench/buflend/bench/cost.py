@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import consumers, lifetime, peers, tables, timing, values
-from .buf import dtype
-from .producer import Buf, Col, Frame
+from .consumers import OURS
+from .producer import Buf, Col, Frame, dtype
 from .tables import sentence
 from .timing import Group
 
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-SECTIONS = ("pointer", "column", "table", "size")
+TITLES = {
+    "pointer": "From an address to an array",
+    "column": "One column out of each library's frame",
+    "table": "The whole table",
+    "size": "Growth with the number of plain integers in a column",
+}
+"""Sections in the order of display, each with what it shows."""
+
 SECONDS = 0.5
 """Time to spend on each group, about."""
 
@@ -29,26 +36,14 @@ BASELINE = "minimal"
 def measure(file: str | None, progress: Callable[[str, float], None], seconds: float | None = None) -> dict[str, Any]:
     """Time all sections, about so many seconds for each group; see `sections` in what is returned, JSON-able."""
     present = consumers.availability()
-    sections: dict[str, list[dict[str, Any]]] = {}
-    notes: dict[str, str] = {}
-    for done, section in enumerate(SECTIONS):
-        progress(f"cost: {section}", done / len(SECTIONS))
-        payload = {"section": section, "file": file, "seconds": seconds or SECONDS, "consumers": present}
-
-        def told(text: str, share: float = done / len(SECTIONS)) -> None:
-            progress(f"cost: {text}", share)
-
-        sections[section], notes[section] = _section(payload, told)
-    for found_groups in sections.values():
-        for group in found_groups:
+    payload = {"file": file, "seconds": seconds or SECONDS, "consumers": present}
+    part = timing.in_sections("cost", TITLES, payload, progress)
+    for groups in part["sections"].values():
+        for group in groups:
             for name, found in present.items():
                 if not found["available"]:
                     group["alternatives"].setdefault(name, {"outcome": "absent", "detail": found["reason"]})
-    return {"part": "cost", "baseline": BASELINE, "consumers": present, "sections": sections, "notes": notes}
-
-
-def _section(payload: dict[str, Any], told: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
-    return timing.in_process(f"{__name__}:_job", payload, told)
+    return part | {"baseline": BASELINE, "consumers": present}
 
 
 def _job(payload: dict[str, Any], tell: Tell) -> None:
@@ -124,7 +119,7 @@ def pointer(consumers: list[str]) -> Iterator[Group]:
 
     holder = Holder()
     alternatives: dict[str, Callable[[], object]] = {}
-    for name in ("minimal", "maximal"):
+    for name in OURS:
         if name in consumers:
             part = import_module(f"buflend.{name}")
             buffer = part.Buffer(address, size, owner=owner)
@@ -148,8 +143,8 @@ def column(consumers: list[str]) -> Iterator[Group]:
 
 
 def _read_column(name: str, frame: Any) -> Callable[[], object]:
-    if name not in ("minimal", "maximal"):
-        return partial(consumers.find(consumers.readers()[name]), consumers.Exchange(frame))
+    if name not in OURS:
+        return partial(consumers.find(consumers.READERS[name]), consumers.Exchange(frame))
     from importlib import import_module
 
     read = import_module(f"buflend.{name}").column_to_ndarray
@@ -228,7 +223,7 @@ def table(consumers: list[str], file: str | None) -> Iterator[Group]:
 
 def _refused(consumer: str, exchange: Any, names: list[str]) -> dict[str, str]:
     """Return which of some columns a consumer refuses, and why."""
-    read = consumers.find(consumers.readers()[consumer])
+    read = consumers.find(consumers.READERS[consumer])
     try:
         read(consumers.Exchange(exchange.select_columns_by_name(names)))
     except BaseException:  # noqa: BLE001 - polars' panics are no Exception
@@ -243,7 +238,7 @@ def _refused(consumer: str, exchange: Any, names: list[str]) -> dict[str, str]:
 
 
 def _read_columns(consumer: str, frame: Any, names: list[str]) -> Callable[[], object]:
-    read = consumers.find(consumers.readers()[consumer])
+    read = consumers.find(consumers.READERS[consumer])
     return lambda: read(consumers.Exchange(frame.__dataframe__().select_columns_by_name(names)))
 
 

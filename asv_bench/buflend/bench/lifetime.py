@@ -1,10 +1,9 @@
 """What stays alive of the producer's memory while a person drops one thing after another.
 
-Rules of this file: the producer is our own, and every buffer's memory has an owner that is watched by a weak
-reference. Each consumer is measured in a process of its own. The least possible is measured too: of what is still
-held, the addresses are compared with the producer's buffers at reading time; a buffer that something held lies in
-must be alive, any other need not be. Alive without need is *excess* (after everything was dropped: a *leak*); needed
-but dead is *dangling*: a living array over freed memory. The numbers are those of the buffers alone, in bytes.
+The producer is our own, and the owner of each buffer's memory is watched by a weak reference. The least possible is
+measured too: a buffer that something still held lies in, by its addresses, must be alive, any other need not be. Alive
+without need is *excess* (after everything was dropped: a *leak*); needed but dead is *dangling*: a living array over
+freed memory. The numbers are those of the buffers alone, in bytes.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import consumers, processes
-from .buf import Dtype, Kind, Null, dtype
-from .producer import Buf, Col, Frame
+from . import consumers, holding, processes
+from .producer import Buf, Col, Dtype, Frame, Kind, Null, dtype
 from .tables import sentence
 
 if TYPE_CHECKING:
@@ -60,25 +58,25 @@ def measure(progress: Callable[[str, float], None], extra: Mapping[str, str] | N
     """Drop one thing after another, and look at what is alive.
 
     `extra` are more consumers, as in `values.measure`; the kept part is what minimal's would be. Return, JSON-able, the
-    producer's `buffers` with their bytes, and `consumers` with their `steps`.
+    producer's `buffers` with their bytes, `consumers` with their `steps`, and what `holding` measures.
     """
-    places = consumers.readers() | {RECIPE: f"{__name__}:recipe"} | dict(extra or {})
+    places = consumers.READERS | {RECIPE: f"{__name__}:recipe"} | dict(extra or {})
     here = {"available": True, "reason": "", "version": ""}
     present = consumers.availability() | {name: dict(here) for name in (RECIPE, *(extra or ()))}
     watches: dict[str, Watch] = {}
     watched(None, watches)
     result: dict[str, Any] = {
-        "part": "lifetime",
         "rows": ROWS,
         "kept": KEPT,
         "buffers": {name: watch.size for name, watch in watches.items()},
         "consumers": present,
     }
     for done, (name, entry) in enumerate(present.items()):
-        progress(f"lifetime: {name}", done / len(present))
+        progress(f"lifetime: {name}", done / len(present) / 2)
         only = ["int", "float"] if name == RECIPE else None
         entry.update({"held": PARTS.get(name, PARTS["minimal"]), "refused": {}, "steps": [], "leaks": []})
         entry.update(_outcome(entry, places[name], only))
+    result["table"] = holding.measure(lambda text, fraction: progress(text, (1 + fraction) / 2))
     return result
 
 
@@ -86,13 +84,8 @@ def _outcome(found: dict[str, Any], place: str, only: list[str] | None) -> dict[
     """Run one consumer's job, unless it is absent."""
     if not found["available"]:
         return {"outcome": "absent", "detail": found["reason"]}
-    outcome: dict[str, Any] = {}
-    for message in processes.run(f"{__name__}:_job", {"place": place, "only": only}):
-        if "end" not in message:
-            outcome |= message
-        elif message["end"] != "done":
-            outcome |= {"outcome": message["end"], "detail": message["detail"]}
-    return outcome
+    outcome, end = processes.answer(f"{__name__}:_job", {"place": place, "only": only})
+    return outcome | ({"outcome": end["end"], "detail": end["detail"]} if end else {})
 
 
 def recipe(frame: Any) -> dict[str, Any]:
@@ -182,51 +175,35 @@ def watched(names: list[str] | None = None, watches: dict[str, Watch] | None = N
         watches[name] = Watch(weakref.ref(memory), buffer.address, memory.nbytes)
         return buffer
 
-    def mask(name: str) -> tuple[Buf, Dtype]:
-        return lend(name, np.packbits(np.arange(ROWS) % 7 != 0, bitorder="little")), dtype("bits")
+    def column(name: str, values: Any, kind: Dtype, part: str = "data", **more: Any) -> Col:
+        return Col(lend(f"{name}.{part}", values), kind, ROWS, **more)
 
-    def text(name: str, words: list[bytes], kind: Dtype, *, masked: bool) -> Col:
-        offsets = np.zeros(len(words) + 1, np.int32)
-        np.cumsum([len(word) for word in words], out=offsets[1:])
-        return Col(
-            lend(f"{name}.data", np.frombuffer(b"".join(words), np.uint8).copy()),
-            kind,
-            len(words),
-            data_dtype=dtype("uint8"),
-            offsets=(lend(f"{name}.offsets", offsets), dtype("int32")),
-            validity=mask(f"{name}.validity") if masked else None,
-            null=(Null.USE_BITMASK, 0) if masked else (Null.NON_NULLABLE, None),
-            null_count=len(range(0, ROWS, 7)) if masked else 0,
-        )
+    def masked(name: str) -> dict[str, Any]:
+        mask = lend(f"{name}.validity", np.packbits(np.arange(ROWS) % 7 != 0, bitorder="little"))
+        gone = len(range(0, ROWS, 7))
+        return {"validity": (mask, dtype("bits")), "null": (Null.USE_BITMASK, 0), "null_count": gone}
 
-    def integers() -> Col:
-        return Col(lend("int.data", np.arange(ROWS, dtype=np.int64)), dtype("int64"), ROWS)
-
-    def floats() -> Col:
-        return Col(
-            lend("float.data", np.arange(ROWS, dtype=np.float64)),
-            dtype("float64"),
-            ROWS,
-            validity=mask("float.validity"),
-            null=(Null.USE_BITMASK, 0),
-            null_count=len(range(0, ROWS, 7)),
-        )
+    def text(name: str, words: list[bytes]) -> dict[str, Any]:
+        offsets = np.cumsum([0, *map(len, words)], dtype=np.int32)
+        return {
+            "data": lend(f"{name}.data", np.frombuffer(b"".join(words), np.uint8).copy()),
+            "type_": dtype("string"),
+            "size": len(words),
+            "data_dtype": dtype("uint8"),
+            "offsets": (lend(f"{name}.offsets", offsets), dtype("int32")),
+        }
 
     def categories() -> Col:
-        codes = lend("category.codes", np.arange(ROWS, dtype=np.uint32) % 3)
-        return Col(
-            codes,
-            Dtype(Kind.CATEGORICAL, 32, "I"),
-            ROWS,
-            data_dtype=dtype("uint32"),
-            categories=text("category.words", [b"one", b"two", b"three"], dtype("string"), masked=False),
-        )
+        words = Col(**text("category.words", [b"one", b"two", b"three"]))
+        codes = np.arange(ROWS, dtype=np.uint32) % 3
+        kind = Dtype(Kind.CATEGORICAL, 32, "I")
+        return column("category", codes, kind, "codes", data_dtype=dtype("uint32"), categories=words)
 
     words = [b"%d words" % row for row in range(ROWS)]
     make: dict[str, Callable[[], Col]] = {
-        "int": integers,
-        "float": floats,
-        "text": lambda: text("text", words, dtype("string"), masked=True),
+        "int": lambda: column("int", np.arange(ROWS, dtype=np.int64), dtype("int64")),
+        "float": lambda: column("float", np.arange(ROWS, dtype=np.float64), dtype("float64"), **masked("float")),
+        "text": lambda: Col(**text("text", words), **masked("text")),
         "category": categories,
     }
     return Frame({name: one() for name, one in make.items() if names is None or name in names})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -16,9 +17,8 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from . import wording
-from .protocols import TITLES
-from .wording import OUTCOMES, TIMES, size_text, time_text
+from . import cost, holding, protocols, wording
+from .wording import TIMES, size_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,15 +63,14 @@ def render(report: Mapping[str, Any]) -> str:
         parts=report["parts"],
         wording=wording,
         unread=wording.unread(report),
-        outcomes=OUTCOMES,
         absent=wording.absent(report),
         figures={name: Markup(_inside_script(text)) for name, text in figures.items()},  # noqa: S704 - plotly's JSON
         plotly=Markup(get_plotlyjs()),  # noqa: S704 - plotly's own script
-        subjects=wording.by_subject(report["parts"]["battery"]) if "battery" in report["parts"] else {},
-        counted=wording.outcomes,
+        battery=import_module(".battery.shown", __package__) if "battery" in figures else None,
         packages=wording.packages,
+        steps_of_holding=list(holding.STEPS),
         grid=_grid(report["parts"].get("values")),
-        protocol_titles=TITLES,
+        titles=cost.TITLES | protocols.TITLES,
     )
 
 
@@ -89,7 +88,7 @@ def _figures(parts: Mapping[str, Any]) -> dict[str, go.Figure]:
     figures = {}
     if "surface" in parts:
         figures["imports"] = _imports(parts["surface"])
-    if "battery" in parts:
+    if parts.get("battery", {}).get("available"):
         figures["battery"] = _battery(parts["battery"])
     if "lifetime" in parts:
         figures["lifetime"] = _lifetime(parts["lifetime"])
@@ -155,14 +154,14 @@ def _imports(part: Mapping[str, Any]) -> go.Figure:
 def _battery(part: Mapping[str, Any]) -> go.Figure:
     scored = {name: one["score"] for name, one in part["consumers"].items() if one["available"]}
     figure = go.Figure()
-    for outcome in OUTCOMES:
+    for outcome, colour in OUTCOME_COLOURS.items():
         figure.add_trace(
             go.Bar(
                 name=outcome,
                 y=list(scored),
                 x=[score[outcome] for score in scored.values()],
                 orientation="h",
-                marker_color=OUTCOME_COLOURS[outcome],
+                marker_color=colour,
                 text=[score[outcome] or "" for score in scored.values()],
                 textangle=0,
                 insidetextanchor="middle",

@@ -1,8 +1,4 @@
-"""Which packages are installed here, in which version, and how large they are.
-
-Rules of this file: a package is looked for, never imported. What is absent is told with its reason, so that a report
-can name it.
-"""
+"""Which packages are installed here, in which version, and how large they are; looked for, never imported."""
 
 from __future__ import annotations
 
@@ -20,15 +16,8 @@ OURS = ("buflend.shared", "buflend.minimal", "buflend.maximal")
 IMPORTED = ("buflend.minimal", "buflend.maximal", "numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core")
 """Packages whose import and size are compared, in the order of display."""
 
-WANTED = {
-    "arro3.core": "arro3-core",
-    "cuda.core": "cuda-core cuda-bindings",
-    "polars": "'polars<2'",
-    "tvm_ffi": "apache-tvm-ffi",
-}
+WANTED = DISTRIBUTIONS | {"cuda.core": "cuda-core cuda-bindings", "polars": "'polars<2'"}
 """Import name -> what pip is to install, where it is not that name."""
-
-NOT_BUILT = "not built yet"
 
 
 class Peer(NamedTuple):
@@ -50,8 +39,6 @@ def peer(name: str) -> Peer:
         return Peer(name, available=False, reason=f"cannot be found: {error}", version="")
     if spec is None:
         return Peer(name, available=False, reason="not installed", version="")
-    if name in OURS and not built(name):
-        return Peer(name, available=False, reason=NOT_BUILT, version="")
     return Peer(name, available=True, reason="", version=version(name))
 
 
@@ -75,11 +62,6 @@ def our_version() -> str:
     from buflend import shared
 
     return shared.__version__
-
-
-def built(name: str) -> bool:
-    """Tell whether one of our packages holds more than its `__init__`."""
-    return len([path for path in sources(name) if path.suffix == ".py"]) > 1
 
 
 def sources(name: str) -> list[Path]:

@@ -1,9 +1,8 @@
-"""Work in a process of its own, so that a crash is a result.
+"""Work in a process of its own, so that a crash is a result: a message, never an exception.
 
 A job is a function named `module:function` that takes a dictionary and a `tell` function, and tells JSON-able
 dictionaries while it works, in an interpreter of its own. A child is forked, and gives one answer; who forks has
-imported libraries and used nothing of them, so that no thread of theirs exists. What happens to a process reaches the
-caller as a message, never as an exception.
+imported libraries and used nothing of them, so that no thread of theirs exists.
 """
 
 from __future__ import annotations
@@ -89,6 +88,17 @@ def run(job: str, payload: dict[str, Any], *, timeout: float = TIMEOUT) -> Itera
                 stream.close()
 
 
+def answer(job: str, payload: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run a job; return all that it told as one dictionary, and the last message where it did not end well."""
+    told: dict[str, Any] = {}
+    for message in run(job, payload):
+        if "end" not in message:
+            told |= message
+        elif message["end"] != "done":
+            return told, message
+    return told, {}
+
+
 def death(code: int, stderr: str) -> str:
     """Say how a process ended: its signal, or its exit code with the last line it wrote."""
     if code < 0:
@@ -132,6 +142,9 @@ def _pass_on(stream: Any, put: Callable[[str | None], None]) -> None:
 
 LIMIT = 20.0
 """Seconds a child may take."""
+
+SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
+"""Environment of who forks: no thread pools, which a child would wait for in vain."""
 
 
 class Ended(NamedTuple):

@@ -1,11 +1,147 @@
-"""The frame and the column of a producer that does what a test tells it to, lies included (its buffer: `buf`)."""
+"""A producer of the dataframe interchange protocol that does what a test tells it to, lies included.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+Nothing is checked: what a case announces is what a consumer is told. A consumer that misreads must be *seen* to
+misread: a buffer can overwrite its memory when it dies, and every object writes down what it was asked for.
+"""
 
-from .buf import POISON, TRUTH, Buf, Dtype, Kind, Null, Speaker
+from __future__ import annotations
 
-__all__ = ["POISON", "TRUTH", "Buf", "Col", "Frame"]
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from buflend.shared.interchange import DtypeKind, NullKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+Kind, Null = DtypeKind, NullKind
+
+
+class Dtype(NamedTuple):
+    """The protocol's type: kind, width in bits, Arrow format string, byte order."""
+
+    kind: Any
+    bits: Any
+    format: Any
+    endianness: Any = "="
+
+
+_EXPORTS: dict[str, tuple[DtypeKind, int, str]] = {
+    "int8": (Kind.INT, 8, "c"),
+    "int16": (Kind.INT, 16, "s"),
+    "int32": (Kind.INT, 32, "i"),
+    "int64": (Kind.INT, 64, "l"),
+    "uint8": (Kind.UINT, 8, "C"),
+    "uint16": (Kind.UINT, 16, "S"),
+    "uint32": (Kind.UINT, 32, "I"),
+    "uint64": (Kind.UINT, 64, "L"),
+    "float16": (Kind.FLOAT, 16, "e"),
+    "float32": (Kind.FLOAT, 32, "f"),
+    "float64": (Kind.FLOAT, 64, "g"),
+    "bool": (Kind.BOOL, 8, "b"),
+    "bits": (Kind.BOOL, 1, "b"),
+    "string": (Kind.STRING, 8, "u"),
+    "large_string": (Kind.STRING, 8, "U"),
+}
+
+
+def dtype(name: str, endianness: str = "=") -> Dtype:
+    """Give the protocol's type for a short name, `"int64"`, `"bits"` or `"large_string"` say."""
+    return Dtype(*_EXPORTS[name], endianness)
+
+
+POISON = 0xEE
+"""The byte that fills the memory of a dead buffer: no valid UTF-8, a negative integer, an absurd float."""
+
+TRUTH: Any = ...
+"""Stands for what is true, where something else can be announced."""
+
+_GRAVES: list[npt.NDArray[np.uint8]] = []  # Keeps poisoned memory mapped: a late reader sees poison, not luck.
+
+
+class Speaker:
+    """Something that is asked: it writes down what for, and raises where it was told to."""
+
+    def __init__(self, raises: Mapping[str, Exception] | None) -> None:
+        self.asked: list[str] = []
+        self._raises = dict(raises or {})
+
+    def note(self, what: str) -> None:
+        """Write down that `what` was asked for; raise the exception planned for it, if any."""
+        self.asked.append(what)
+        if what in self._raises:
+            raise self._raises[what]
+
+
+class Buf(Speaker):
+    """A buffer of the protocol; an array is used in place, bytes are copied to an aligned array.
+
+    `device`, `ptr` and `bufsize` (bytes) are what is announced, `raises` what to raise when one is asked for. With
+    `poison` the memory is overwritten with 0xEE when this object dies and never freed, so that a consumer which did not
+    keep this object reads poison every time.
+    """
+
+    def __init__(
+        self,
+        memory: npt.NDArray[Any] | bytes,
+        *,
+        device: Any = (1, 0),
+        ptr: Any = TRUTH,
+        bufsize: Any = TRUTH,
+        poison: bool = False,
+        raises: Mapping[str, Exception] | None = None,
+    ) -> None:
+        super().__init__(raises)
+        array = np.frombuffer(bytearray(memory), np.uint8) if isinstance(memory, bytes) else memory
+        self.memory: npt.NDArray[np.uint8] = array.reshape(-1).view(np.uint8) if array.size else np.zeros(0, np.uint8)
+        self.device = device
+        self._ptr = ptr
+        self._bufsize = bufsize
+        self._poison = poison
+
+    @property
+    def address(self) -> int:
+        """The true address of the first byte."""
+        return int(self.memory.__array_interface__["data"][0])
+
+    @property
+    def ptr(self) -> Any:
+        """The announced address."""
+        self.note("ptr")
+        return self.address if self._ptr is TRUTH else self._ptr
+
+    @property
+    def bufsize(self) -> Any:
+        """The announced size in bytes."""
+        self.note("bufsize")
+        return self.memory.nbytes if self._bufsize is TRUTH else self._bufsize
+
+    def __dlpack__(self) -> object:
+        raise NotImplementedError("__dlpack__")
+
+    def __dlpack_device__(self) -> Any:
+        self.note("__dlpack_device__")
+        return self.device
+
+    def again(self) -> Self:
+        """Return a new poisoning buffer with a copy of the memory, announcing the same."""
+        options: dict[str, Any] = {
+            "device": self.device,
+            "ptr": self._ptr,
+            "bufsize": self._bufsize,
+            "raises": self._raises,
+        }
+        return type(self)(self.memory.copy(), poison=True, **options)
+
+    def __del__(self) -> None:
+        if getattr(self, "_poison", False):
+            self.memory[...] = POISON
+            _GRAVES.append(self.memory)
+
 
 Part = tuple[Buf, Dtype] | None
 
@@ -30,10 +166,10 @@ class Col(Speaker):
         offsets: Part = None,
         data_dtype: Any = None,
         null_count: Any = 0,
-        categories: "Col | None" = None,
+        categories: Col | None = None,
         ordered: bool = False,
         is_dictionary: bool = True,
-        chunks: "Sequence[Col]" = (),
+        chunks: Sequence[Col] = (),
         lazy: bool = False,
         raises: Mapping[str, Exception] | None = None,
     ) -> None:
@@ -97,7 +233,7 @@ class Col(Speaker):
         self.note("num_chunks")
         return len(self.chunks) or 1
 
-    def get_chunks(self, n_chunks: int | None = None) -> "Iterable[Col]":  # noqa: ARG002 - the protocol's signature
+    def get_chunks(self, n_chunks: int | None = None) -> Iterable[Col]:  # noqa: ARG002 - the protocol's signature
         """Yield the chunks, this column itself where there is one."""
         self.note("get_chunks")
         return iter(self.chunks or (self,))
@@ -125,7 +261,7 @@ class Frame(Speaker):
         self,
         columns: Mapping[str, Col] | Sequence[tuple[Any, Col]],
         *,
-        chunks: "Sequence[Frame] | None" = None,
+        chunks: Sequence[Frame] | None = None,
         rows: Callable[[], Any] | None = None,
         metadata: Any = TRUTH,
         raises: Mapping[str, Exception] | None = None,
@@ -138,7 +274,7 @@ class Frame(Speaker):
         self._rows = rows
         self._metadata = {} if metadata is TRUTH else metadata
 
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> "Frame":  # noqa: FBT001, FBT002 - the protocol's signature
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Frame:  # noqa: FBT001, FBT002 - the protocol's signature
         self.note("__dataframe__")
         self.note(f"allow_copy={allow_copy}")
         return self
@@ -190,17 +326,17 @@ class Frame(Speaker):
         self.note("get_columns")
         return list(self.columns)
 
-    def select_columns(self, indices: Sequence[int]) -> "Frame":
+    def select_columns(self, indices: Sequence[int]) -> Frame:
         """Return a frame of some columns."""
         self.note("select_columns")
         return Frame([(self.names[i], self.columns[i]) for i in indices])
 
-    def select_columns_by_name(self, names: Sequence[str]) -> "Frame":
+    def select_columns_by_name(self, names: Sequence[str]) -> Frame:
         """Return a frame of some columns."""
         self.note("select_columns_by_name")
         return Frame([(name, self.columns[self.names.index(name)]) for name in names])
 
-    def get_chunks(self, n_chunks: int | None = None) -> "Iterable[Frame]":  # noqa: ARG002 - the protocol's signature
+    def get_chunks(self, n_chunks: int | None = None) -> Iterable[Frame]:  # noqa: ARG002 - the protocol's signature
         """Yield the chunks, the frame itself where there are none of its own."""
         self.note("get_chunks")
         return iter((self,) if self.chunks is None else self.chunks)

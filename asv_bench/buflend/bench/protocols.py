@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import peers, takers
-from .timing import Group, in_process, time_all
+from .timing import Group, in_sections, time_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,18 +34,8 @@ TITLES = {
 
 def measure(progress: Callable[[str, float], None], seconds: float | None = None) -> dict[str, Any]:
     """Time all sections, about so many seconds for each group; see `sections` in what is returned, JSON-able."""
-    sections: dict[str, list[dict[str, Any]]] = {}
-    notes: dict[str, str] = {}
-    for done, section in enumerate(TITLES):
-
-        def told(text: str, share: float = done / len(TITLES)) -> None:
-            progress(f"protocols: {text}", share)
-
-        told(section)
-        payload = {"section": section, "seconds": seconds or SECONDS}
-        sections[section], notes[section] = in_process(f"{__name__}:_job", payload, told)
-    packages = {name: peers.peer(name)._asdict() for name in PACKAGES}
-    return {"part": "protocols", "sections": sections, "notes": notes, "packages": packages}
+    part = in_sections("protocols", TITLES, {"seconds": seconds or SECONDS}, progress)
+    return part | {"packages": {name: peers.peer(name)._asdict() for name in PACKAGES}}
 
 
 def _job(payload: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> None:

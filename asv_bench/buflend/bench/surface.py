@@ -12,6 +12,7 @@ import os
 import site
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,20 @@ if TYPE_CHECKING:
     Tell = Callable[[dict[str, Any]], None]
 
 LEVELS = ("frame", "column", "buffer")
-PROTOCOL_DUNDERS = ("__dataframe__", "__dlpack__", "__dlpack_device__")
-"""Names with underscores that belong to the protocol."""
+PROTOCOL_DUNDERS = {
+    "__dataframe__",
+    "__dlpack__",
+    "__dlpack_device__",
+    "__array__",
+    "__array_interface__",
+    "__cuda_array_interface__",
+    "__arrow_array__",
+    "__arrow_c_array__",
+    "__arrow_c_device_array__",
+    "__arrow_c_schema__",
+    "__arrow_c_stream__",
+}
+"""Names with underscores that belong to a protocol."""
 
 STANDARD = "ctypes, enum"
 ROUNDS = 7
@@ -34,7 +47,7 @@ ROUNDS = 7
 def measure(progress: Callable[[str, float], None], rounds: int | None = None) -> dict[str, Any]:
     """Measure the surface: `offers`, `uses`, `imports` (in so many fresh interpreters per package), `sizes`."""
     offers: dict[str, dict[str, Any]] = {}
-    for name in ("minimal", "maximal", "pandas", "pyarrow", "polars"):
+    for name in consumers.READERS:
         progress(f"surface: what {name} offers", 0.05)
         offers[name] = _in_process("_offers", name)
     uses = {}
@@ -53,7 +66,6 @@ def measure(progress: Callable[[str, float], None], rounds: int | None = None) -
             except LookupError as error:
                 sizes[name] = {"available": False, "reason": str(error)}
     return {
-        "part": "surface",
         "offers": offers,
         "uses": uses,
         "imports": _imports(progress, rounds or ROUNDS),
@@ -62,23 +74,19 @@ def measure(progress: Callable[[str, float], None], rounds: int | None = None) -
 
 
 def _in_process(job: str, name: str) -> dict[str, Any]:
-    package = f"buflend.{name}" if name in ("minimal", "maximal") else name
+    package = f"buflend.{name}" if name in consumers.OURS else name
     found = peers.peer(package)
     if not found.available:
         return {"available": False, "reason": found.reason}
-    result: dict[str, Any] = {}
-    for message in processes.run(f"{__name__}:{job}", {"name": name}):
-        if "end" not in message:
-            result |= message
-        elif message["end"] != "done":
-            result = {"available": False, "reason": f"{message['end']}: {message['detail']}"}
-    return result
+    result, end = processes.answer(f"{__name__}:{job}", {"name": name})
+    return {"available": False, "reason": f"{end['end']}: {end['detail']}"} if end else result
 
 
 def _public(one: Any) -> list[str]:
-    """Return what an object offers whoever holds it: public names, and the protocol's dunders; not ways to make one."""
+    """Return what an object offers whoever holds it: public names and protocols' dunders; not ways to make one."""
     kind = type(one)
-    names = [name for name in dir(kind) if not name.startswith("_") or name in PROTOCOL_DUNDERS]
+    spoken = {name for name in PROTOCOL_DUNDERS if hasattr(one, name)}  # a class can have what this object lacks
+    names = [name for name in dir(kind) if name in spoken or not name.startswith("_")]
     return sorted(
         name for name in names if not isinstance(inspect.getattr_static(kind, name), classmethod | staticmethod)
     )
@@ -88,14 +96,17 @@ def _offers(payload: dict[str, Any], tell: Tell) -> None:
     """Tell the public names of a library's frame, column and buffer."""
     name = payload["name"]
     names: dict[str, list[str] | None] = dict.fromkeys(LEVELS)
-    if name in ("minimal", "maximal"):
-        from importlib import import_module
+    if name in consumers.OURS:
+        import numpy as np
 
         part = import_module(f"buflend.{name}")
         names["buffer"] = _public(part.as_buffer(b"0123"))
         if hasattr(part, "as_table"):
-            frame = part.as_table({"a": [1]}).__dataframe__()
-            names["frame"], names["column"] = _public(frame), _public(frame.get_column(0))
+            table = part.as_table({"a": np.array([1])})
+            frame = table.__dataframe__()
+            for level, objects in (("frame", (frame, table)), ("column", (frame.get_column(0), table["a"]))):
+                exchange, own = (set(_public(one)) for one in objects)
+                names[level] = sorted(exchange | own & PROTOCOL_DUNDERS)
     else:
         exchange = _small(name).__dataframe__()
         column = exchange.get_column(0)
@@ -105,8 +116,6 @@ def _offers(payload: dict[str, Any], tell: Tell) -> None:
 
 
 def _small(library: str) -> Any:
-    from importlib import import_module
-
     module = import_module(library)
     return module.table({"a": [1, 2]}) if library == "pyarrow" else module.DataFrame({"a": [1, 2]})
 
@@ -149,7 +158,7 @@ class Witness:
 
 def _uses(payload: dict[str, Any], tell: Tell) -> None:
     """Tell the names that a consumer asks for while it reads a column of each kind, one after another."""
-    read = consumers.find(consumers.readers()[payload["name"]])
+    read = consumers.find(consumers.READERS[payload["name"]])
     found: dict[str, set[str]] = {level: set() for level in LEVELS}
     missed: dict[str, set[str]] = {level: set() for level in LEVELS}
     refused = {}

@@ -1,9 +1,9 @@
 """The real table, and the frames that pandas, pyarrow and polars make of it.
 
-What a file holds is told by its first bytes, and by its name where it is text. A table is read once by one library
-(pyarrow where it is installed) and turned into the other libraries' frames by their own means, never through an
-exchange protocol; else each library reads the file itself. In a pandas frame integers and booleans with missing values
-become `Int64`, `boolean` and kin, since the plain types would turn them into floats and objects.
+What a file holds is told by its first bytes, and by its name where it is text. It is read once by one library (pyarrow
+where it is installed) and turned into the others' frames by their own means, never through an exchange protocol; else
+each library reads the file itself. In a pandas frame integers and booleans with missing values become `Int64`,
+`boolean` and kin, since the plain types would turn them into floats and objects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The report in a terminal.
+"""The report in a terminal, as tables and lines, 80 columns wide or more.
 
 Progress goes to standard error, and only where that is a terminal. What a stream's encoding lacks is written in other
-words, never an error. Numbers never break inside a cell. Colour says how bad a thing is, and never stands alone.
+words, never an error. Numbers never break inside a cell. Colour says how bad a thing is, and never stands alone. A time
+is shown beside its ratio; where several readers stand side by side, its spread is in percent, so that five of them fit.
+Who is absent is named in a line; what is refused is written out, never left blank.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import io
 import os
 import sys
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -19,15 +22,19 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from . import wording
-from .wording import shortened
+from . import holding, wording
+from .cost import BASELINE
+from .cost import TITLES as COST_TITLES
+from .protocols import TITLES
+from .takers import OUTCOMES as TAKEN
+from .wording import TIMES, plural, ratio_text, short_ratio, shortened, size_text, time_text, times_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .wording import Line
 
-PLAIN = {wording.TIMES: "x", wording.DASH: "-", "÷": "/", "±": "~", "µ": "u", "…": "..."}
+PLAIN = {TIMES: "x", wording.DASH: "-", "÷": "/", "±": "~", "µ": "u", "…": "..."}
 """What is written for characters that a stream's encoding lacks; a question mark for all others."""
 
 NARROWEST = 80
@@ -71,8 +78,6 @@ def progress() -> Iterator[Callable[[str, float], None]]:
 
 def show(report: Mapping[str, Any]) -> None:
     """Print a report."""
-    from .sections import SHOW
-
     console = _console()
     console.print(
         f"[bold]buflend {report['buflend']}[/bold]  {report['implementation']} {report['python']}, "
@@ -87,7 +92,10 @@ def show(report: Mapping[str, Any]) -> None:
     for name, part in report["parts"].items():
         console.print()
         console.rule(f"[bold]{name}[/bold]: {escape(wording.subtitle(name, report))}", align="left")
-        SHOW[name](console, part)
+        if part.get("available", True):
+            SHOW[name](console, part)
+        else:
+            console.print(f"[yellow]not measured:[/yellow] {escape(part['reason'])}")
     console.print()
     took = ", ".join(f"{name} {part['took_s']:.0f} s" for name, part in report["parts"].items())
     console.print(f"took {report['took_s']:.0f} s ({took})")
@@ -127,11 +135,6 @@ def styled(text: str, outcome: str) -> str:
     return f"[{STYLES[outcome]}]{text}[/{STYLES[outcome]}]"
 
 
-def cell(reason: str) -> str:
-    """Return what stands in a cell of what is not there."""
-    return f"[yellow]{escape(shortened(reason, 60))}[/yellow]"
-
-
 def told(console: Console, found: Iterable[Line], *, dim: bool = False) -> None:
     """Print lines; only who did what is coloured."""
     for line in found:
@@ -145,3 +148,244 @@ def notes(console: Console, *texts: Any) -> None:
     """Print what has to be known of a table, where there is something."""
     for text in filter(None, texts):
         console.print(f"[dim]{escape(text)}[/dim]")
+
+
+def _surface(console: Console, part: Mapping[str, Any]) -> None:
+    for kind, title in (
+        ("offers", "Names that a library's objects offer, counted on real ones"),
+        ("uses", "Names that a reader asks a producer for"),
+    ):
+        made = table("", "frame", "column", "buffer", "of the buffer", title=title, text=("of the buffer",))
+        for name, found in part[kind].items():
+            if found["available"]:
+                names = found["names"]
+                counts = ["none" if one is None else str(len(one)) for one in names.values()]
+                made.add_row(name, *counts, ", ".join(names["buffer"]))
+        console.print(made)
+        notes(console, wording.not_here(part[kind]))
+    notes(console, wording.unbuilt(part))
+    made = table(
+        "package",
+        "import",
+        "÷ ctypes, enum",
+        "files",
+        "size",
+        "lines",
+        title="Import over a bare interpreter; what is installed",
+    )
+    for name in wording.packages(part):
+        took, size = part["imports"].get(name), part["sizes"].get(name)
+        if not any(one and one["available"] for one in (took, size)):
+            continue
+        cells = ["", ""]
+        if took and took["available"]:
+            cells = [time_text(took["seconds"][0]), ratio_text(took["ratio"]) if took["ratio"] else "too short to tell"]
+        if size and size["available"]:
+            code = "" if size["lines"] is None else f"{size['lines']:,}"
+            cells += [f"{size['files']:,}", size_text(size["size"]), code]
+        made.add_row(name, *cells)
+    console.print(made)
+    notes(console, wording.not_here(part["imports"]), wording.RUNS)
+
+
+def _values(console: Console, part: Mapping[str, Any]) -> None:
+    about = part["table"]
+    missing = sum(column["missing"] for column in about["columns"])
+    chunks = f", {about['chunks']} chunks" if (about["chunks"] or 0) > 1 else ""
+    console.print(
+        f"{escape(about['name'])}: {plural(about['rows'], 'row')}, {plural(len(about['columns']), 'column')}, "
+        f"{plural(missing, 'missing value')}{chunks}; read by {about['read_by']} ({escape(about['note'])})"
+    )
+    present = wording.here(part["consumers"])
+    made = table("frame of", *present, title="Columns, by who read them")
+    cells = {(pair["producer"], pair["consumer"]): _counted(pair) for pair in part["pairs"]}
+    for producer in wording.here(part["producers"]):
+        made.add_row(producer, *(cells.get((producer, name), "") for name in present))
+    console.print(made)
+    notes(console, wording.not_here(part["producers"]), wording.not_here(part["consumers"]))
+    notes(console, *(f"{one}: {part['producers'][one]['note']}" for one in wording.here(part["producers"])))
+    told(console, wording.values_lines(part))
+
+
+def _counted(pair: Mapping[str, Any]) -> str:
+    if not pair["columns"]:
+        return styled(escape(shortened(pair["whole"], 18)), "refused")
+    return "\n".join(styled(f"{count} {kind}", kind) for kind, count in pair["count"].items() if count)
+
+
+def _lifetime(console: Console, part: Mapping[str, Any]) -> None:
+    total = sum(part["buffers"].values())
+    console.print(
+        f"A watched frame of {plural(part['rows'], 'row')} and {plural(len(part['buffers']), 'buffer')}, "
+        f"{size_text(total)}. Alive after each step; below it the least possible, where that differs."
+    )
+    consumers = {name: found for name, found in part["consumers"].items() if found["available"]}
+    made = table("step", *consumers)
+    steps: list[dict[str, Any]] = next((found["steps"] for found in consumers.values() if found["steps"]), [])
+    for place, step in enumerate(steps):
+        made.add_row(step["step"], *(_alive(found, place) for found in consumers.values()))
+    console.print(made)
+    notes(console, wording.not_here(part["consumers"]), wording.RECIPE)
+    told(console, wording.lifetime_lines(part))
+    held = part["table"]
+    console.print(f"{wording.holding(held)}.")
+    made = table("holding", *holding.STEPS)
+    made.add_row("least", *map(size_text, held["least"]))
+    for name, found in held["consumers"].items():
+        if found["outcome"] == "measured":
+            pairs = zip(found["held"], held["least"], strict=True)
+            made.add_row(name, *("" if size is None else _held(size, least) for size, least in pairs))
+    console.print(made)
+    told(console, wording.holding_lines(held))
+
+
+def _held(size: int, least: int) -> str:
+    """Give the bytes that are held, coloured where they are more than what is needed."""
+    return styled(size_text(size), "refused" if size > least else "right")
+
+
+def _alive(found: Mapping[str, Any], place: int) -> str:
+    if not found["steps"]:
+        return "" if place else styled(found["outcome"], "crashed")
+    one = found["steps"][place]
+    text = size_text(one["alive_bytes"])
+    if not one["excess"] and not one["dangling"]:
+        return text
+    return styled(f"{text}\nleast {size_text(one['least_bytes'])}", "wrong" if one["dangling"] else "refused")
+
+
+def _cost(console: Console, part: Mapping[str, Any]) -> None:
+    console.print(
+        f"Time over minimal's in the same round, median of paired ratios: 2{TIMES} takes twice as long. In brackets "
+        "the quartiles; behind ± half their distance."
+    )
+    notes(console, wording.RUNS, wording.not_here(part["consumers"]))
+    present = wording.here(part["consumers"])
+    for section, groups in part["sections"].items():
+        if part["notes"][section]:
+            console.print(styled(f"{section}: {escape(part['notes'][section])}", "crashed"))
+        if section == "pointer":
+            for group in groups:
+                _vertical(console, group)
+            notes(console, wording.RECIPE)
+        elif section == "size":
+            _growth(console, groups, present)
+        elif groups:
+            _horizontal(console, section, groups, present)
+
+
+def _vertical(console: Console, group: Mapping[str, Any]) -> None:
+    made = table(group["title"], "time", "ratio")
+    for name, one in group["alternatives"].items():
+        if one["outcome"] != "absent":
+            timed = one["outcome"] == "timed"
+            cells = [time_text(one["seconds"][0]), ratio_text(one["ratio"])] if timed else [_untimed(one), ""]
+            made.add_row(escape(name), *cells)
+    console.print(made)
+    notes(console, group["note"])
+
+
+def _horizontal(console: Console, section: str, groups: list[dict[str, Any]], present: list[str]) -> None:
+    rows = ", ".join(plural(count, "row") for count in sorted({group["rows"] for group in groups}))
+    headings = [f"{name}\n= 1{TIMES}" if name == BASELINE else name for name in present]
+    made = table("", *headings, title=f"{COST_TITLES[section]}, {rows}")
+    for group in groups:
+        if group["baseline"]:
+            made.add_row(escape(group["title"]), *(_ratio(group, name) for name in present))
+    if made.row_count:
+        console.print(made)
+    notes(console, *wording.types(groups))
+    told(console, wording.cost_lines(groups), dim=True)
+
+
+def _ratio(group: Mapping[str, Any], name: str) -> str:
+    one = group["alternatives"].get(name)
+    if one is None:
+        return ""
+    if one["outcome"] != "timed":
+        return _untimed(one)
+    if name == group["baseline"]:
+        return time_text(one["seconds"][0]) + ("" if name == BASELINE else f" = 1{TIMES}")
+    return short_ratio(one["ratio"])
+
+
+def _untimed(one: Mapping[str, Any]) -> str:
+    return styled(one["outcome"], one["outcome"])
+
+
+def _growth(console: Console, groups: list[dict[str, Any]], present: list[str]) -> None:
+    if not groups:
+        return
+    rows = [f"{group['rows']:,}" + ("" if place else f"\n= 1{TIMES}") for place, group in enumerate(groups)]
+    made = table("", *rows, f"÷ minimal's at {rows[-1]}", title=COST_TITLES["size"])
+    made.columns[-1].no_wrap = False
+    for name in present:
+        row = []
+        for place, group in enumerate(groups):
+            one = group["alternatives"].get(name)
+            if one is None or one["outcome"] != "timed":
+                row.append("" if one is None else _untimed(one))
+            elif not place:
+                row.append(time_text(one["seconds"][0]))
+            else:
+                row.append(times_text(one["growth"][0]) if "growth" in one else time_text(one["seconds"][0]))
+        last = groups[-1]["alternatives"].get(name, {})
+        made.add_row(name, *row, short_ratio(last["ratio"]) if last.get("outcome") == "timed" else "")
+    console.print(made)
+
+
+def _consumers(console: Console, part: Mapping[str, Any]) -> None:
+    console.print(wording.taking(part))
+    present = wording.here(part["lenders"])
+    for group in dict.fromkeys(one["group"] for one in part["lenders"].values()):
+        columns = [name for name in present if part["lenders"][name]["group"] == group]
+        if not columns:
+            continue
+        made = table("", *(name.replace(".", ".\n") for name in columns), title=group)
+        for taker, row in part["cells"].items():
+            made.add_row(taker, *(_same(row[name]["outcome"]) for name in columns))
+        made.add_section()
+        for outcome in TAKEN[:2]:
+            counts = [str(part["count"][name][outcome]) for name in columns]
+            made.add_row(f"{outcome} of {len(part['cells'])}", *counts)
+        console.print(made)
+    notes(console, wording.not_here(part["lenders"]), wording.not_here(part["takers"]))
+    told(console, wording.consumers_lines(part))
+    notes(console, "Each refusal in its own words: --html FILE or --json FILE.")
+
+
+def _same(outcome: str) -> str:
+    return styled(outcome, outcome)
+
+
+def _protocols(console: Console, part: Mapping[str, Any]) -> None:
+    console.print(f"Median of paired ratios over the one marked 1{TIMES}, in brackets the quartiles.")
+    packages = {name: one for name, one in part["packages"].items() if not one["available"]}
+    notes(console, wording.RUNS, wording.not_here(packages))
+    for section, groups in part["sections"].items():
+        if part["notes"][section]:
+            console.print(styled(f"{section}: {escape(part['notes'][section])}", "crashed"))
+        made = table("", "time", "ratio", title=TITLES[section])
+        for group in groups:
+            made.add_row(f"[bold]{escape(group['title'])}[/bold]")
+            for name, one in group["alternatives"].items():
+                timed = one["outcome"] == "timed"
+                cells = [time_text(one["seconds"][0]), ratio_text(one["ratio"])] if timed else [_same(one["outcome"])]
+                made.add_row(f"  {escape(name)}", *cells)
+        if made.row_count:
+            console.print(made)
+        for note in dict.fromkeys(group["note"] for group in groups if group["note"]):
+            titles = ", ".join(group["title"] for group in groups if group["note"] == note)
+            notes(console, f"{titles}: {note}")
+        told(console, wording.untimed_lines(groups), dim=True)
+
+
+SHOW: dict[str, Callable[[Console, Mapping[str, Any]], None]] = {
+    "surface": _surface,
+    "battery": lambda *given: import_module(".battery.shown", __package__).show(*given),
+    "values": _values,
+    "lifetime": _lifetime,
+    "cost": _cost,
+    "consumers": _consumers,
+    "protocols": _protocols,
+}

@@ -1,10 +1,10 @@
 """How long alternatives take next to one another.
 
 They are called in turns within one run, so that a slow moment of the machine falls on all of them, and in orders in
-which each follows each other one equally often, since whoever comes behind a reader of much memory finds the caches
-cold. Each round gives one time in seconds per alternative, and one ratio against any other *of the same round*;
-reported are medians with quartiles, never a time without its ratio. Every alternative is called once before: what
-refuses is said and left out; what ends the process is said, and the rest is timed again without it.
+which each follows each other one equally often, since behind a reader of much memory the caches are cold. Each round
+gives a time in seconds per alternative, and a ratio to any other *of the same round*; reported are medians with
+quartiles. Every alternative is called once before: what refuses is said and left out; what ends the process is said,
+and the rest is timed again without it.
 """
 
 from __future__ import annotations
@@ -205,6 +205,23 @@ def in_process(job: str, payload: dict[str, Any], told: Callable[[str], None]) -
         if end["end"] == "failed" or not now["title"] or now["name"] in skip.get(now["title"], {}):
             return groups, f"{end['end']}: {end['detail']}"
         skip.setdefault(now["title"], {})[now["name"]] = f"{end['end']}: {end['detail']}"
+
+
+def in_sections(
+    part: str, sections: Iterable[str], payload: dict[str, Any], progress: Callable[[str, float], None]
+) -> dict[str, Any]:
+    """Time the sections of a part, whose module has a `_job`; return `sections` with their groups, and `notes`."""
+    names = list(sections)
+    groups, notes = {}, {}
+    for done, section in enumerate(names):
+
+        def told(text: str, share: float = done / len(names)) -> None:
+            progress(f"{part}: {text}", share)
+
+        told(section)
+        order = {"section": section, **payload}
+        groups[section], notes[section] = in_process(f"{__package__}.{part}:_job", order, told)
+    return {"sections": groups, "notes": notes}
 
 
 def time_all(

@@ -1,9 +1,9 @@
 """The real table read through the exchange protocol, column by column against its source.
 
-Every consumer reads in a process of its own; where it refuses the whole frame, it is asked for each column alone. What
-is right is the source read by its own library, never another consumer's reading; where a producer's frame differs from
-the source already, the frame is what is expected, and the difference is told as the producer's. A column that offers
-no buffers is held against nobody; whoever reads a column right that contradicts itself was lucky.
+Every consumer reads in a process of its own; where it refuses the whole frame, it is asked for each column alone. Right
+is what the source's own library reads, never another consumer's reading; where a producer's frame differs from the
+source already, the frame is what is expected, and the difference is told as the producer's. A column that offers no
+buffers is held against nobody; whoever reads a column right that contradicts itself was lucky.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import consumers, processes, tables
-from .buf import Kind
+from .producer import Kind
 from .tables import sentence
 
 if TYPE_CHECKING:
@@ -39,11 +39,12 @@ def measure(
     """
     about = _about(file)
     if about["reason"]:
-        return {"part": "values", "available": False, "reason": about["reason"]}
+        return {"available": False, "reason": about["reason"]}
     table, makers = about["table"], about["producers"]
-    present = {name: found for name, found in consumers.availability().items() if name in consumers.readers()}
-    present |= {name: {"available": True, "reason": "", "version": ""} for name in extra or {}}
-    places = consumers.readers() | dict(extra or {})
+    present = consumers.availability() | {
+        name: {"available": True, "reason": "", "version": ""} for name in extra or {}
+    }
+    places = consumers.READERS | dict(extra or {})
     wanted = [name for name, maker in makers.items() if maker["available"]]
     pairs = []
     for done, (name, found) in enumerate(present.items()):
@@ -59,7 +60,6 @@ def measure(
         pair["count"] = {kind: sum(one["outcome"] == kind for one in pair["columns"].values()) for kind in OUTCOMES}
     nobody = {maker: _nobody([pair for pair in pairs if pair["producer"] == maker]) for maker in wanted}
     return {
-        "part": "values",
         "available": True,
         "reason": "",
         "table": table,
@@ -73,13 +73,9 @@ def measure(
 
 def _about(file: str | None) -> dict[str, Any]:
     """Look at the table and its frames in a process of its own, since some are made by panicking libraries."""
-    about: dict[str, Any] = {"reason": ""}
-    for message in processes.run(f"{__name__}:_describe", {"file": file}):
-        if "end" not in message:
-            about |= message
-        elif message["end"] != "done":
-            about["reason"] = f"the table could not be looked at: {message['end']}: {message['detail']}"
-    return about
+    about, end = processes.answer(f"{__name__}:_describe", {"file": file})
+    reason = f"the table could not be looked at: {end['end']}: {end['detail']}" if end else ""
+    return {"reason": reason} | about
 
 
 def _describe(payload: dict[str, Any], tell: Tell) -> None:

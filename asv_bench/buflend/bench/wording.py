@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import peers
 from .compare import PARTS, READ_TABLE
+from .consumers import OURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,23 +22,13 @@ RUNS = (
 RECIPE = (
     "2021 recipe: as_ctypes_type + cast + as_array, as the discussion of the protocol had it; the array keeps no owner."
 )
-LUCKY = "lucky: the values are right, though the producer's column contradicts itself"
 
-CONSUMERS = ("minimal", "maximal", "pandas", "pyarrow", "polars")
 TIMES = "\N{MULTIPLICATION SIGN}"
 DASH = "\N{EN DASH}"
 
-OUTCOMES = ("right", "wrong", "refused", "crashed", "hung")
-
 
 def time_text(seconds: float) -> str:
-    """Give a time with three digits and its unit.
-
-    Examples
-    --------
-    >>> time_text(4.2e-7), time_text(0.01234), time_text(2.5)
-    ('420 ns', '12.3 ms', '2.5 s')
-    """
+    """Give a time with three digits and its unit."""
     for factor, unit in ((1e9, "ns"), (1e6, "µs"), (1e3, "ms")):
         if abs(seconds) * factor < 999.5:
             return f"{digits(seconds * factor)} {unit}"
@@ -45,13 +36,7 @@ def time_text(seconds: float) -> str:
 
 
 def size_text(count: float) -> str:
-    """Give a number of bytes with its decimal unit.
-
-    Examples
-    --------
-    >>> size_text(0), size_text(12_500), size_text(171_314_610)
-    ('0 B', '12.5 kB', '171 MB')
-    """
+    """Give a number of bytes with its decimal unit."""
     for factor, unit in ((1, "B"), (1e3, "kB"), (1e6, "MB")):
         if count / factor < 999.5:
             return f"{digits(count / factor)} {unit}"
@@ -59,13 +44,7 @@ def size_text(count: float) -> str:
 
 
 def digits(number: float, count: int = 3) -> str:
-    """Give a number with so many digits that count, without an exponent.
-
-    Examples
-    --------
-    >>> digits(0.000932), digits(5.046), digits(80.84), digits(20901.7), digits(1.449, 2)
-    ('0.000932', '5.05', '80.8', '20,902', '1.4')
-    """
+    """Give a number with so many digits that count, without an exponent."""
     if number == 0:
         return "0"
     places = max(count - 1 - int(f"{number:.{count - 1}e}".partition("e")[2]), 0)
@@ -74,61 +53,31 @@ def digits(number: float, count: int = 3) -> str:
 
 
 def times_text(ratio: float) -> str:
-    r"""Give a ratio: three digits, two below 1.
-
-    Examples
-    --------
-    >>> [ascii(times_text(ratio)) for ratio in (45.38, 1.0, 0.687, 0.00311)]
-    ["'45.4\\xd7'", "'1\\xd7'", "'0.69\\xd7'", "'0.0031\\xd7'"]
-    """
+    """Give a ratio: three digits, two below 1."""
     return f"{digits(ratio, 3 if ratio >= 1 else 2)}{TIMES}"
 
 
 def ratio_text(spread: Sequence[float]) -> str:
-    r"""Give a ratio with its quartiles.
-
-    Examples
-    --------
-    >>> ascii(ratio_text([5.05, 4.98, 5.22])), ascii(ratio_text([1.0, 1.0, 1.0]))
-    ("'5.05\\xd7 (5\\u20135.2)'", "'1\\xd7'")
-    """
+    """Give a ratio with its quartiles."""
     if spread[0] == spread[1] == spread[2] == 1:
         return f"1{TIMES}"
     return f"{times_text(spread[0])} ({digits(spread[1], 2)}{DASH}{digits(spread[2], 2)})"
 
 
 def short_ratio(spread: Sequence[float]) -> str:
-    r"""Give a ratio with half the distance between its quartiles, in percent of it.
-
-    Examples
-    --------
-    >>> ascii(short_ratio([5.05, 4.98, 5.22])), ascii(short_ratio([1.0, 1.0, 1.0]))
-    ("'5.05\\xd7 \\xb12%'", "'1\\xd7'")
-    """
+    """Give a ratio with half the distance between its quartiles, in percent of it."""
     if spread[0] == spread[1] == spread[2] == 1:
         return f"1{TIMES}"
     return f"{times_text(spread[0])} ±{(spread[2] - spread[1]) / 2 / spread[0]:.0%}"
 
 
 def plural(count: int, noun: str) -> str:
-    """Give a number with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "column"), plural(336_776, "row")
-    ('1 column', '336,776 rows')
-    """
+    """Give a number with its noun."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def count_text(count: Mapping[str, int]) -> str:
-    """Give the counts that are not zero.
-
-    Examples
-    --------
-    >>> count_text({"right": 17, "differing": 2, "refused": 0})
-    '17 right, 2 differing'
-    """
+    """Give the counts that are not zero."""
     return ", ".join(f"{number} {name}" for name, number in count.items() if number) or "nothing read"
 
 
@@ -138,28 +87,6 @@ def shortened(text: str, length: int = 150) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def by_subject(part: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the cases of a battery by their subject, in order."""
-    subjects: dict[str, list[dict[str, Any]]] = {}
-    for case in part["cases"]:
-        subjects.setdefault(case["subject"], []).append(case)
-    return subjects
-
-
-def outcomes(part: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], consumer: str) -> dict[str, int]:
-    """Count a consumer's outcomes over some cases of a battery."""
-    results = part["consumers"][consumer]["results"]
-    found = [results[case["name"]]["outcome"] for case in cases if case["name"] in results]
-    return {outcome: found.count(outcome) for outcome in OUTCOMES}
-
-
-def worst(part: Mapping[str, Any], consumer: str) -> list[tuple[str, int]]:
-    """Return the subjects of a battery where a consumer is wrong, crashed or hung, with how often, worst first."""
-    counted = {subject: outcomes(part, cases, consumer) for subject, cases in by_subject(part).items()}
-    bad = {subject: count["wrong"] + count["crashed"] + count["hung"] for subject, count in counted.items()}
-    return sorted(((subject, count) for subject, count in bad.items() if count), key=lambda one: -one[1])
-
-
 def packages(part: Mapping[str, Any]) -> list[str]:
     """Return the packages of a surface part in the order of display: what comes with Python, ours, theirs."""
     standard, *_ = part["imports"]
@@ -167,14 +94,7 @@ def packages(part: Mapping[str, Any]) -> list[str]:
 
 
 def types(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say in what types the same columns came; the types tell what was copied, text say.
-
-    Examples
-    --------
-    >>> timed = {"ours": {"makes": "int64"}, "its": {"makes": "Int64"}, "peer": {"makes": "int64"}, "gone": {}}
-    >>> types([{"title": "a", "alternatives": timed}, {"title": "b", "alternatives": timed}])
-    ['a, b come as int64 (ours, peer), Int64 (its)']
-    """
+    """Say in what types the same columns came; the types tell what was copied, text say."""
     found: dict[str, list[str]] = {}
     for group in groups:
         by_type: dict[str, list[str]] = {}
@@ -192,7 +112,7 @@ def unbuilt(part: Mapping[str, Any]) -> str:
     found = part["offers"]["maximal"]
     missing = [level for level, names in found.get("names", {}).items() if names is None]
     plurals = {"frame": "tables", "column": "columns", "buffer": "buffers"}
-    return f"maximal's {' and '.join(plurals[level] for level in missing)}: {peers.NOT_BUILT}" if missing else ""
+    return f"maximal's {' and '.join(plurals[level] for level in missing)}: not built yet" if missing else ""
 
 
 def subtitle(name: str, report: Mapping[str, Any]) -> str:
@@ -243,9 +163,10 @@ def absent(report: Mapping[str, Any]) -> dict[str, str]:
     for part in report["parts"].values():
         for name, consumer in part.get("consumers", {}).items():
             if not consumer["available"]:
-                ours = name in ("minimal", "maximal")
-                reason = consumer["reason"] if ours else f"{consumer['reason']}; {peers.how_to_get(name)}"
-                found.setdefault(f"buflend.{name}" if ours else name, reason)
+                package = name.partition(" ")[0]
+                ours = package in OURS
+                reason = consumer["reason"] if ours else f"{consumer['reason']}; {peers.how_to_get(package)}"
+                found.setdefault(f"buflend.{package}" if ours else package, reason)
     return found
 
 
@@ -275,8 +196,7 @@ def values_lines(part: Mapping[str, Any]) -> Iterator[Line]:
                 "differing", f"nobody reads right from {producer}", ", ".join(columns), "the producer may be at fault"
             )
     if any(pair["count"]["lucky"] for pair in part["pairs"]):
-        what, _, why = LUCKY.partition(": ")
-        yield Line("lucky", what, "", why)
+        yield Line("lucky", "lucky", "", "the values are right, though the producer's column contradicts itself")
 
 
 def _pair_lines(pair: Mapping[str, Any], broken: Mapping[str, str]) -> Iterator[Line]:
@@ -323,6 +243,23 @@ def lifetime_lines(part: Mapping[str, Any]) -> Iterator[Line]:
             yield Line("wrong", f"{name} leaks", "in the end", ", ".join(found["leaks"]))
 
 
+def holding(held: Mapping[str, Any]) -> str:
+    """Say what is measured of a table that is handed over by Arrow's capsules."""
+    return (
+        f"A table of {held['columns']} columns of text, handed over by Arrow's capsules: bytes of it that are not "
+        "returned while this is held"
+    )
+
+
+def holding_lines(held: Mapping[str, Any]) -> Iterator[Line]:
+    """Tell who could not be measured, and who returned nothing in the end."""
+    for name, found in held["consumers"].items():
+        if found["outcome"] != "measured":
+            yield Line("refused", f"{name} not measured", "", found["detail"])
+        elif found["leaked"]:
+            yield Line("wrong", f"{name} leaks", "in the end", size_text(found["leaked"]))
+
+
 def cost_lines(groups: list[dict[str, Any]]) -> Iterator[Line]:
     """Tell which works were not timed, or without which columns, or by whom not."""
     for group in groups:
@@ -339,6 +276,14 @@ def cost_lines(groups: list[dict[str, Any]]) -> Iterator[Line]:
     for (why, where), titles in reasons.items():
         yield Line("refused", f"{'; '.join(titles)} without", where, why)
     yield from untimed_lines(groups)
+
+
+def taking(part: Mapping[str, Any]) -> str:
+    """Say how it was found out who can take what."""
+    return (
+        f"Each call takes {size_text(part['size'])} in a process of its own; the lender is dropped before the result "
+        "is read. Zero-copy: the same values at the same address. Copy: the same values elsewhere."
+    )
 
 
 def consumers_lines(part: Mapping[str, Any]) -> Iterator[Line]:

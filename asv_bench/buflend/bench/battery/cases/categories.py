@@ -7,8 +7,7 @@ own. A code is checked unless its slot is missing, and never wrapped.
 from collections.abc import Iterator
 from typing import Any
 
-from ..buf import Dtype, Kind, Null, dtype
-from ..producer import Col, Frame
+from ...producer import Col, Dtype, Frame, Kind, Null, dtype
 from ._build import Case, bitmask, bools, bytemask, case, codes, liar, moments, nan, numbers, one, same, sentinel, text
 
 _CODES = [0, None, 2, 1, None, 0]

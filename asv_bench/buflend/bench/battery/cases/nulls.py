@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..buf import Dtype, Kind, Null, dtype
-from ..producer import Buf, Frame
+from ...producer import Buf, Dtype, Frame, Kind, Null, dtype
 from ._build import Case, Nulls, bitmap, bitmask, bytemask, case, liar, nan, numbers, one, same, sentinel
 
 _INTS: list[int | None] = [10, None, 12, 13, None, 15, 16, 17, 18, None, 20]

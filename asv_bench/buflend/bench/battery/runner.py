@@ -1,7 +1,7 @@
 """Each case in a process of its own, and what a consumer's answer to it is worth.
 
-`python -m buflend.bench.runner CONSUMER` prints one JSON object a line and case. Its process imports the library and
-uses nothing of it, as `processes` asks for; where there is no fork, a fresh interpreter reads each case.
+`python -m buflend.bench.battery.runner CONSUMER` prints one JSON object a line and case. Its process imports the
+library and uses nothing of it, as `processes` asks for; where there is no fork, a fresh interpreter reads each case.
 
 Refusing is `refused`, unless the case demands or allows it. A value that is equal in another type of the library's own
 is right, and the difference is a remark. A bool is no number, and missing is no value.
@@ -18,15 +18,15 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import processes
+from .. import processes
+from ..processes import LIMIT, SETTINGS
 from .cases import Case, all_cases
-from .consumers import Consumer, consumers
-from .processes import LIMIT
+from .readers import Consumer, consumers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .consumers import Reading
+    from .adapters import Reading
 
 _ZONES = {"UTC+02:00": "+02:00", "Etc/GMT-2": "+02:00"}  # How pandas and polars name a fixed offset.
 OUTCOMES = ("right", "wrong", "refused", "crashed", "hung")
@@ -45,18 +45,18 @@ def refused(case: "Case", consumer: "Consumer", error: BaseException) -> Verdict
     name = type(error).__name__
     detail = ("panic: " if name == "PanicException" else f"{name}: ") + _short(str(error))
     if name == "UnreadableError":
-        return Verdict("wrong", f"its result cannot be judge: {_short(str(error))}")
+        return Verdict("wrong", f"its result cannot be read: {_short(str(error))}")
     if consumer.ours and case.errors and not any(base.__name__ in case.errors for base in type(error).__mro__):
         return Verdict("wrong", f"{detail} (must be {' or '.join(case.errors)})")
     return Verdict("right" if case.expect is None or case.may_refuse else "refused", detail)
 
 
 def judge(case: "Case", consumer: "Consumer", reading: "Reading") -> Verdict:
-    """Judge what was judge."""
+    """Judge what was read."""
     if case.expect is None:
-        return Verdict("wrong", f"must be refused, judge {_short(str(reading.columns))}")
+        return Verdict("wrong", f"must be refused, read {_short(str(reading.columns))}")
     if consumer.ours and case.errors:
-        return Verdict("wrong", f"must raise {' or '.join(case.errors)}, judge {_short(str(reading.columns))}")
+        return Verdict("wrong", f"must raise {' or '.join(case.errors)}, read {_short(str(reading.columns))}")
     if list(reading.columns) != list(case.expect):
         return Verdict("wrong", f"columns {list(reading.columns)}, expected {list(case.expect)}")
     remarks: list[str] = []
@@ -122,10 +122,6 @@ def _zones(wanted: "Mapping[str, str]", got: "Mapping[str, str]") -> str:
 def _short(text: str, limit: int = 160) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
-"""Environment of the runner: no thread pools, which a forked child would wait for in vain."""
 
 
 class BrokenCaseError(Exception):
@@ -239,7 +235,7 @@ def _result(case: Case, answer: bytes, code: int) -> Result:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the cases on one consumer, each in its own process, and print a JSON object for each."""
-    parser = argparse.ArgumentParser(prog="python -m buflend.bench.runner", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m buflend.bench.battery.runner", description=main.__doc__)
     parser.add_argument("consumer", choices=[one.name for one in consumers()])
     parser.add_argument("--case", action="append", default=[], help="name of a case, all by default")
     parser.add_argument("--apart", action="store_true", help="a fresh interpreter for each case")

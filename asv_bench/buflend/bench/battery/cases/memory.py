@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..buf import Kind, dtype, read_only
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Frame, Kind, dtype
+from ..pages import read_only
 from ._build import (
     Case,
     Make,
@@ -33,7 +33,7 @@ from ._build import (
 )
 
 if TYPE_CHECKING:
-    from ..consumers import Reading
+    from ..adapters import Reading
 
 _HOST = (1, 3, 11)
 _HOST_DEVICES = {"no-id": (1, None), "pinned": (3, 0), "rocm-pinned": (11, 0)}

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from . import peers
+from .. import peers
+from ..consumers import Exchange
+from ..producer import Buf, Col, Frame, dtype
 
 NANOSECONDS = {"D": 86_400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -285,3 +287,23 @@ class Polars:
     def cut(self, native: Any, start: int) -> Any:
         """Return a slice of a polars frame."""
         return native[start:]
+
+
+class Through:
+    """A peer that reads the table which `buflend.maximal` made of a frame, of which it sees `__dataframe__` alone."""
+
+    def __init__(self, peer: Adapter) -> None:
+        self._ours, self._peer = Ours("maximal"), peer
+        self.canonical, self.cut = peer.canonical, peer.cut
+
+    def load(self) -> ModuleType:
+        """Import the peer, the package, and what it imports when it makes its first table."""
+        self._peer.load()
+        ours = self._ours.load()
+        ours.as_table(Frame({"a": Col(Buf(b"1"), dtype("int8"), 1)}))
+        return ours
+
+    def convert(self, frame: object, *, allow_copy: bool) -> Any:
+        """Read into the peer's own result; what maximal refuses, the peer never sees."""
+        table = self._ours.load().as_table(frame, allow_copy=allow_copy)
+        return self._peer.convert(Exchange(table), allow_copy=allow_copy)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..buf import Dtype, Kind, Null, dtype
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Dtype, Frame, Kind, Null, dtype
 
 if TYPE_CHECKING:
-    from ..consumers import Reading
+    from ..adapters import Reading
 
 Array = npt.NDArray[Any]
 Make = Callable[[], Frame]

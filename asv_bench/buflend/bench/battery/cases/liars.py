@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..buf import Dtype, Kind, Null, dtype, guarded
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Dtype, Frame, Kind, Null, dtype
+from ..pages import guarded
 from ._build import (
     OUTSIDE,
     Array,

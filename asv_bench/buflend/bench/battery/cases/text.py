@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..buf import Dtype, Kind, dtype
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Dtype, Frame, Kind, dtype
 from ._build import OUTSIDE, Case, Nulls, bitmask, bytemask, case, liar, nothing, one, same, sentinel, text
 
 _WORDS: list[str | None] = [

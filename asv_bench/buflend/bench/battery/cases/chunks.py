@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ..buf import Dtype, Kind, Null, dtype
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Dtype, Frame, Kind, Null, dtype
 from ._build import Case, Nulls, bitmask, bools, bytemask, case, codes, liar, moments, nothing, numbers, sentinel, text
 
 _KINDS: dict[str, Dtype] = {

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..buf import Dtype, Kind, Null, dtype
-from ..producer import Buf, Col, Frame
+from ...producer import Buf, Col, Dtype, Frame, Kind, Null, dtype
 from ._build import Case, bitmask, bools, bytemask, case, liar, moments, numbers, one, same, sentinel
 
 _EXTREMES: dict[str, list[int | float]] = {

@@ -10,9 +10,11 @@ from itertools import count
 from threading import Event, Lock
 from typing import Any
 
-from . import peers, runner
+from ..consumers import version
+from ..processes import SETTINGS
+from . import runner
 from .cases import SUBJECTS, all_cases
-from .consumers import Consumer, consumers
+from .readers import Consumer, consumers, known
 from .runner import OUTCOMES
 
 Progress = Callable[[str, float], None]
@@ -49,11 +51,18 @@ def measure(progress: Progress) -> dict[str, Any]:
             interrupted.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    for name, through in results.items():
+        peer, _, source = name.partition(" from ")
+        for case in cases if source else ():
+            one = through[case.name]
+            # Only what the peer misreads from the producer itself too is its fault.
+            if "right" not in (one["outcome"], results[peer][case.name]["outcome"]) and (fault := known(peer, case)):
+                one["remarks"].append(fault)
     measured = {
         consumer.name: {
             "available": consumer.available,
             "reason": consumer.reason,
-            "version": peers.version("buflend" if consumer.ours else consumer.name),
+            "version": version(consumer.name.partition(" ")[0]),
             "results": results.get(consumer.name, {}),
             "score": score(results.get(consumer.name, {})),
         }
@@ -64,7 +73,7 @@ def measure(progress: Progress) -> dict[str, Any]:
         {"name": case.name, "title": case.title, "expects": case.expects(), "subject": subject[case.name]}
         for case in cases
     ]
-    return {"part": "battery", "cases": listed, "consumers": measured}
+    return {"available": True, "reason": "", "cases": listed, "consumers": measured}
 
 
 def score(results: dict[str, dict[str, Any]]) -> dict[str, int]:
@@ -81,7 +90,7 @@ def run(consumer: Consumer, *options: str) -> Iterator[dict[str, Any]]:
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)  # noqa: PTH100 - of "" too
     with subprocess.Popen(
         [sys.executable, "-m", runner.__name__, consumer.name, *options],
-        env=os.environ | runner.SETTINGS | {"PYTHONPATH": paths},
+        env=os.environ | SETTINGS | {"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
