@@ -18,6 +18,9 @@ VERSIONS = ("3.11", "3.12", "3.13")
 PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
 PROJECT = Path(__file__).parent
 
+# Files are shared out between two processes: half of the tests wait for children, and fixtures are made once a file.
+PYTEST = ("pytest", "-n", "2", "--dist", "loadfile")
+
 nox.options.reuse_venv = "yes"
 nox.options.error_on_external_run = True
 
@@ -59,11 +62,15 @@ def tests(session: nox.Session) -> None:
     if os.environ.get("BUFLEND_FRAMEWORKS") and session.name == "tests-3.11":
         install(session, "--group", "frameworks")
         install(session, "--editable", ".", "--group", "cuda")
-    session.run("pytest", *session.posargs)
+    session.run(*PYTEST, *session.posargs)
 
 
 def wheel(session: nox.Session) -> None:
-    """Build sdist and wheel; run the sdist's tests, but the command's, on the installed wheel, from a third folder."""
+    """Build sdist and wheel; run the sdist's tests on the installed wheel, from a third folder.
+
+    Left out are those of the command, which is not in the wheel, and those with peers: the wheel holds the tree, as
+    `test_wheel` shows.
+    """
     install(session, "--editable", ".", "--group", "test")
     neutral = Path(session.create_tmp()).resolve() / "built"
     shutil.rmtree(neutral, ignore_errors=True)
@@ -78,7 +85,7 @@ def wheel(session: nox.Session) -> None:
     parts = [f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")]
     of_the_command = [f"--ignore={tree / 'tests' / f'test_{name}.py'}" for name in OF_THE_COMMAND]
     installed = {"BUFLEND_TEST_INSTALLED": "1"}  # makes the tests fail where they meet the checkout
-    run = ["pytest", *settings, *of_the_command, str(tree / "tests"), "--pyargs", *parts]
+    run = [*PYTEST, "-m", "not peers", *settings, *of_the_command, str(tree / "tests"), "--pyargs", *parts]
     session.run(*run, *session.posargs, env=installed)
 
 
@@ -86,7 +93,7 @@ def oldest(session: nox.Session) -> None:
     """Run the tests that need only NumPy, with the lowest that is supported and no peer."""
     install(session, "--editable", ".", "--group", "oldest")
     of_the_command = [f"--ignore=tests/{name}.py" for name in ("test_compare", "test_who")]  # they import rich and more
-    session.run("pytest", "-m", "not peers", *of_the_command, "tests", "minimal", "shared", *session.posargs)
+    session.run(*PYTEST, "-m", "not peers", *of_the_command, "tests", "minimal", "shared", *session.posargs)
 
 
 def register(name: str, function: object, version: str | None) -> None:

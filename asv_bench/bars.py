@@ -16,6 +16,7 @@ Flat is the slowest of some sizes over the fastest, by their medians; the memory
 
 import argparse
 import ctypes
+import json
 import mmap
 import os
 import subprocess
@@ -123,6 +124,13 @@ WORKS = (
         for kind, name in (("CUDA memory", "cuda"), ("bfloat16", "bfloat16"), ("packed 4 bits", "fp4"))
     ),
 )
+COLUMN = Bar("pyarrow.array(column)", "pyarrow.array(ndarray)", 2, 1)
+CAPSULE = Bar("capsules of a column", "one ctypes callback", 6, 4)
+FRAMES = {
+    "pandas": Bar("as_table(pandas)", "pandas from_dataframe", 1 / 10, 1 / 50),
+    "pyarrow": Bar("as_table(pyarrow)", "pyarrow from_dataframe", 1, 1 / 2),
+}
+ROWS = 1_000_000
 TYPES = {"cuda": ((0, 64, 1), (2, 0)), "bfloat16": ((4, 16, 1), (1, 0)), "fp4": ((17, 4, 1), (1, 0))}
 FLAT = {
     "numpy.from_dlpack of mmap": ("np.from_dlpack(as_buffer(mapped))", "numpy"),
@@ -133,23 +141,23 @@ SIZES = (1_000, 1_000_000, 100_000_000, 10_000_000_000)
 ENDS = f"{wording.size_text(SIZES[0])} to {wording.size_text(SIZES[-1])}"
 
 
-def child(code: str) -> int:
-    """Return the number that code prints in a fresh interpreter."""
+def child(code: str) -> Any:
+    """Return what code prints, as JSON, in a fresh interpreter."""
     # An installed package is compiled; a checkout is too, unless this says no.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-P", "-c", code]
     done = subprocess.run(command, capture_output=True, check=True, env=environment, text=True)
-    return int(done.stdout)
+    return json.loads(done.stdout)
 
 
 def import_time(modules: str) -> int:
     """Return how long an import takes in a fresh interpreter, in nanoseconds."""
-    return child(f"import time\nt = time.perf_counter_ns()\nimport {modules}\nprint(time.perf_counter_ns() - t)")
+    return int(child(f"import time\nt = time.perf_counter_ns()\nimport {modules}\nprint(time.perf_counter_ns() - t)"))
 
 
 def object_size(make: str) -> int:
     """Return how much memory an object takes, in bytes, with all that it alone refers to."""
-    return child(
+    found = child(
         f"""
 import psutil, pyarrow
 from buflend.minimal import Buffer
@@ -162,6 +170,7 @@ for i in range({OBJECTS}):
 print((process.memory_info().rss - before) // {OBJECTS})
 """
     )
+    return int(found)
 
 
 def in_turns(rounds: int, *sides: Callable[[], float]) -> list[tuple[float, ...]]:
@@ -239,6 +248,71 @@ def works(rounds: int) -> Iterator[Row]:
             yield row(work.bar, measured, 1e6, "µs")  # type: ignore[arg-type]
 
 
+def columns(rounds: int) -> Iterator[Row]:
+    """Measure what a column of int64 costs by Arrow, where pyarrow is loaded and where it is not."""
+    yield row(CAPSULE, child(_EXPORT.format(rounds)), 1e6, "µs")
+    if _there("pyarrow"):
+        import pyarrow as pa
+
+        array = np.arange(1000)
+        names = {"pa": pa, "array": array, "column": maximal.as_column(array)}
+        timers = [Timer(f"pa.array({name})", globals=names) for name in ("column", "array")]
+        number = 1000
+        measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+        yield row(COLUMN, measured, 1e6, "µs")  # type: ignore[arg-type]
+
+
+# pyarrow is not loaded there.
+_EXPORT = """
+import ctypes, json
+from timeit import Timer
+import numpy as np
+from buflend.maximal import as_column
+column = as_column(np.arange(1000))
+kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+thunk = kind(lambda address: None)
+call = kind(ctypes.cast(thunk, ctypes.c_void_p).value)
+timers = [Timer(statement, globals=globals()) for statement in ("column.__arrow_c_array__()", "call(1)")]
+print(json.dumps([[timer.timeit(200) / 200 for timer in timers] for _ in range(10 * {})][5:]))
+"""
+
+
+def frames(rounds: int) -> Iterator[Row]:
+    """Measure the reading of a table of ten columns with nulls against each library's own reader."""
+    if not all(map(_there, FRAMES)):
+        return
+    import pandas as pd
+    import pyarrow.interchange
+
+    places = np.arange(ROWS)
+    some = np.where(places % 7, places / 3, np.nan)
+    frame = pd.DataFrame(
+        {
+            **{f"float {i}": some + i for i in range(5)},
+            **{f"integer {i}": pd.array(places, "Int64").where(places % 5 > 0) for i in range(2)},
+            "category": pd.Categorical(np.array(["a", "b", None], object)[places % 3]),
+            "time": pd.Series(places.astype("M8[ns]")).where(places % 11 > 0),
+            "flag": pd.array(np.where(places % 4, places % 2 == 0, None), "boolean"),
+        }
+    )
+    table = pyarrow.Table.from_pandas(frame)
+    readers = {
+        "pandas": (frame, pd.api.interchange.from_dataframe),
+        "pyarrow": (table, pyarrow.interchange.from_dataframe),
+    }
+    for name, (source, reader) in readers.items():
+        sides = (lambda source=source: maximal.as_table(source), lambda source=source: reader(_Protocol(source)))  # noqa: B023
+        measured = in_turns(rounds, *(lambda side=side: Timer(side).timeit(1) for side in sides))
+        yield row(FRAMES[name], measured, 1e3, "ms")  # type: ignore[arg-type]
+
+
+class _Protocol:
+    """A frame that offers `__dataframe__` and nothing else."""
+
+    def __init__(self, frame: Any) -> None:
+        self.__dataframe__ = frame.__dataframe__
+
+
 def flat(rounds: int) -> Iterator[Row]:
     """Measure exchanges of a few bytes to many, which should take the same time."""
     with tempfile.TemporaryFile() as file:
@@ -292,7 +366,9 @@ def measure(rounds: int) -> list[Row]:
         How often each import is measured, 2 or more; the cheaper arrays are measured more often, sizes less.
     """
     cheap = rounds * 3
-    return [*imports(rounds), *arrays(cheap), *works(cheap), *flat(cheap), *sizes(max(2, rounds // 4))]
+    few = max(2, rounds // 4)
+    found = [*imports(rounds), *arrays(cheap), *works(cheap), *columns(rounds), *frames(few), *flat(cheap)]
+    return [*found, *sizes(few)]
 
 
 def left_behind(found: dict[str, dict[str, Any]], count: int) -> Table:

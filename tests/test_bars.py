@@ -33,6 +33,10 @@ ABSURD = {
     ("as_ndarray of mmap", "1 kB to 10 GB"): 10,
     ("pyarrow.array of mmap", "1 kB to 10 GB"): 10,
     ("bytes per Buffer", "pyarrow.Buffer"): 4,
+    ("capsules of a column", "one ctypes callback"): 20,
+    ("pyarrow.array(column)", "pyarrow.array(ndarray)"): 8,
+    ("as_table(pandas)", "pandas from_dataframe"): 1 / 4,
+    ("as_table(pyarrow)", "pyarrow from_dataframe"): 2,
 }
 # Rows of what may be installed.
 OTHERS = {
@@ -118,6 +122,7 @@ def test_verdicts(
 
 def test_the_table_fits_a_terminal_of_80_columns(bars: ModuleType) -> None:
     every = [*bars.IMPORTS.values(), bars.RECIPE, bars.FROMBUFFER, bars.BYTES, *(work.bar for work in bars.WORKS)]
+    every += [bars.COLUMN, bars.CAPSULE, *bars.FRAMES.values()]
     rows = [bars.Row(bar, [0.0123, 0.0456, 123.4] * 9, 123.4, 0.0123, "bytes") for bar in every]
     rows += [bars.Row(bars.Bar(work, bars.ENDS, 1.2, None), [1.234], 12.3, 10.2, "µs") for work in bars.FLAT]
     written = io.StringIO()

@@ -28,7 +28,7 @@ MAY_IMPORT = {
 BENCH_WITH_CTYPES = {f"asv_bench/{name}.py" for name in ("bars", "buflend/bench/cost", "buflend/bench/lifetime")}
 MADE_WITH = {"cupy", "numpy"}
 # Where a protocol must return another library's object, that library is imported when it is asked for.
-ASKED_FOR = {"maximal/buflend/maximal/arrow.py": {"pyarrow"}}
+ASKED_FOR = {f"maximal/buflend/maximal/{name}.py": {"pyarrow"} for name in ("arrow", "arrow_pyarrow")}
 LONGEST = 350  # lines
 
 SOURCES = {

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from ..shared import arrays, dlpack_table, memory
 from ..shared.device import CPU, HOST_READABLE
 from ..shared.errors import ProducerError
-from ..shared.memory import failed
 from . import (
     array_interface,
     arrow,
@@ -20,7 +19,7 @@ from . import (
     native,
     pickling,
 )
-from .found import Found, RefusedError
+from .found import Found, first_answer
 from .offer import absent, cuda_value, host_value, on_host
 
 if TYPE_CHECKING:
@@ -237,20 +236,9 @@ def as_buffer(obj: object) -> Buffer:
         return obj  # type: ignore[return-value]
     if isinstance(obj, memory.Memory) and issubclass(type(obj), memory.Memory):
         return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
-    refusal: RefusedError | None = None
-    try:
-        for read in _LADDER:
-            try:
-                found = read(obj)
-            except RefusedError as error:
-                refusal = refusal or error
-                continue
-            if found is not None:
-                return _checked(found, type(obj).__name__)
-        if refusal is not None:
-            raise failed(type(obj).__name__, refusal.protocol, refusal.error) from refusal.error
-    finally:
-        refusal = None  # its traceback holds this frame: without this, a cycle would keep the object
+    found = first_answer(obj, _LADDER)
+    if found is not None:
+        return _checked(found, type(obj).__name__)
     raise TypeError(
         f"cannot read the memory of a {type(obj).__module__}.{type(obj).__qualname__}: looked for a Buffer, for a "
         "native buffer of NumPy, pyarrow or CuPy, for __dlpack__, __cuda_array_interface__, __array_interface__, the "

@@ -40,11 +40,12 @@ def read(obj: Any) -> Found | None:
         raise ProducerError(f"{whose}['data']", got=found.get("data"), expected="a tuple (address, read-only)")
     if found.get("mask") is not None:
         raise ProducerError(f"{whose}['mask']", got=found["mask"], expected="None: a buffer has no mask")
-    _wait(found.get("stream"), f"{whose}['stream']")
+    wait(found.get("stream"), f"{whose}['stream']")
     return block.ptr if nbytes else 0, nbytes, obj, Device(2, UNKNOWN_ID), block.readonly
 
 
-def _wait(stream: Any, field: str) -> None:
+def wait(stream: Any, field: str) -> None:
+    """Wait for the stream that an interface names, if it names one."""
     if stream is None:
         return
     if not isinstance(stream, int) or stream <= 0:

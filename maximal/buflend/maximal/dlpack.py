@@ -50,14 +50,14 @@ def read(obj: Any) -> Found | None:
     """
     if not offers(obj, "__dlpack__", "__dlpack_device__"):
         return None
-    capsule = _ask(obj)
+    capsule = ask(obj)
     tensor, nbytes = read_capsule(capsule)
     if not is_contiguous(tensor.shape, tensor.strides):
         raise strided(obj, tensor.shape, tensor.strides)
     return tensor.ptr, nbytes, capsule, tensor.device, tensor.readonly
 
 
-def _ask(obj: Any) -> Any:
+def ask(obj: Any) -> Any:
     """Return the capsule that a producer gives; the newest struct and, off the CPU, the default stream are asked for.
 
     A producer that knows no `max_version` is asked again without (pandas' and nanoarrow's buffers). The standard names

@@ -57,3 +57,47 @@ def host_value(function: Callable[..., Any]) -> Any:
 def cuda_value(function: Callable[..., Any]) -> Any:
     """Make a property that buffers have whose memory a CUDA device can read: CUDA, CUDA_MANAGED."""
     return Offer(function, frozenset({2, 13}), value=True)
+
+
+# What an object can be that a protocol asks for, and how a sentence says that it is not.
+ARROW, ONE_PIECE, HOST = 1, 2, 4
+_REASONS = {
+    ARROW: "Arrow has no such type",
+    ONE_PIECE: "it has several chunks",
+    HOST: "the host cannot read its memory",
+}
+
+
+class Conditional:
+    """A method, or with `value` a property, of objects that can be all that it needs.
+
+    What an object can be is looked up once: it is in its slot `_can`, and `_look` finds it out.
+    """
+
+    def __init__(self, function: Callable[..., Any], needs: int, *, value: bool) -> None:
+        self.function = function
+        self.needs = needs
+        self.value = value
+        self.__doc__ = function.__doc__
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        """Return the bound method or the value; the function itself where asked of the class."""
+        if obj is None:
+            return self.function
+        can = obj._can
+        if can < 0:
+            can = obj._can = obj._look()
+        if lost := self.needs & ~can:
+            reason = ", ".join(text for bit, text in _REASONS.items() if bit & lost)
+            raise AbsentError(f"{self.function.__name__}: {reason}, so that it does not speak this protocol")
+        return self.function(obj) if self.value else MethodType(self.function, obj)
+
+
+def offered(needs: int) -> Callable[[Callable[..., Any]], Any]:
+    """Make a method of objects that can be all that it needs."""
+    return lambda function: Conditional(function, needs, value=False)
+
+
+def offered_value(needs: int) -> Callable[[Callable[..., Any]], Any]:
+    """Make a property of objects that can be all that it needs."""
+    return lambda function: Conditional(function, needs, value=True)

@@ -16,7 +16,7 @@ _UNITS = {"b": 1, "i": 1, "u": 1, "f": 1, "c": 1, "m": 1, "M": 1, "S": 1, "V": 1
 
 
 class Block(NamedTuple):
-    """What an array interface says of memory: address, bytes, access, and the address as it was given."""
+    """What an array interface says of memory: address, bytes, access."""
 
     ptr: int
     nbytes: int
@@ -55,6 +55,19 @@ def ask_interface(obj: Any, name: str) -> Any:
     return found
 
 
+class Layout(NamedTuple):
+    """What an array interface says of the items: the block (None where by a buffer object), extents, bytes of an item.
+
+    `strides` are bytes, None in C order; `nbytes` are those of all items, one after another.
+    """
+
+    block: Block | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    width: int
+    nbytes: int
+
+
 def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
     """Return the block that an interface describes by address (None where by a buffer object), and the bytes needed.
 
@@ -65,6 +78,19 @@ def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
     CopyRequiredError
         When the elements are strided.
     """
+    block, shape, strides, width, nbytes = read_layout(interface, whose)
+    if strides is not None and nbytes:
+        elements = tuple(step // width if step % width == 0 else -1 for step in strides)
+        if not is_contiguous(shape, elements):
+            raise CopyRequiredError(
+                f"{whose}: a buffer is one contiguous range of bytes, but shape {shape} with strides {strides} is not: "
+                "copy it to contiguous memory first"
+            )
+    return block, nbytes
+
+
+def read_layout(interface: Any, whose: str) -> Layout:
+    """Return what an interface describes, strided or not; ProducerError as `read_interface` raises it."""
     if not isinstance(interface, dict):
         raise ProducerError(whose, got=interface, expected="a dict")
     shape = _shape(interface.get("shape"), f"{whose}['shape']")
@@ -74,10 +100,10 @@ def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
         nbytes *= extent
     strides = interface.get("strides")
     if strides is not None:
-        _check_strides(shape, strides, width, whose)
+        strides = _strides(shape, strides, f"{whose}['strides']")
     data = interface.get("data")
     if not isinstance(data, tuple):
-        return None, nbytes
+        return Layout(None, shape, strides, width, nbytes)
     try:
         address, readonly = data
         ptr = index(address)
@@ -85,7 +111,7 @@ def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
         raise ProducerError(f"{whose}['data']", got=data, expected="a tuple (address, read-only)") from None
     if nbytes and ptr <= 0:
         raise ProducerError(f"{whose}['data'][0]", got=address, expected=f"the address of {nbytes} bytes")
-    return Block(max(ptr, 0), nbytes, bool(readonly)), nbytes
+    return Layout(Block(max(ptr, 0), nbytes, bool(readonly)), shape, strides, width, nbytes)
 
 
 def _shape(shape: Any, field: str) -> tuple[int, ...]:
@@ -100,19 +126,11 @@ def _shape(shape: Any, field: str) -> tuple[int, ...]:
     return found
 
 
-def _check_strides(shape: tuple[int, ...], strides: Any, width: int, whose: str) -> None:
+def _strides(shape: tuple[int, ...], strides: Any, field: str) -> tuple[int, ...]:
     try:
         steps = tuple(map(index, strides))
     except TypeError:
         steps = ()
     if len(steps) != len(shape):
-        raise ProducerError(
-            f"{whose}['strides']", got=strides, expected=f"{len(shape)} integers, one for each dimension"
-        )
-    if width and 0 not in shape:
-        elements = tuple(step // width if step % width == 0 else -1 for step in steps)
-        if not is_contiguous(shape, elements):
-            raise CopyRequiredError(
-                f"{whose}: a buffer is one contiguous range of bytes, but shape {shape} with strides {steps} is not: "
-                "copy it to contiguous memory first"
-            )
+        raise ProducerError(field, got=strides, expected=f"{len(shape)} integers, one for each dimension")
+    return steps

@@ -9,7 +9,7 @@ when the struct is moved.
 """
 
 import ctypes
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _ptr, _i64 = ctypes.c_void_p, ctypes.c_int64
 
@@ -63,11 +63,38 @@ class ArrowDeviceArray(ctypes.Structure):
     )
 
 
+class ArrowArrayStream(ctypes.Structure):
+    """`ArrowArrayStream`: chunks of one type, one after another; all but `private_data` are functions."""
+
+    _fields_ = (
+        ("get_schema", _ptr),
+        ("get_next", _ptr),
+        ("get_last_error", _ptr),
+        ("release", _ptr),
+        ("private_data", _ptr),
+    )
+
+
+class ArrowDeviceArrayStream(ctypes.Structure):
+    """`ArrowDeviceArrayStream`: the same for chunks on one kind of device."""
+
+    _fields_ = (
+        ("device_type", ctypes.c_int32),
+        ("get_schema", _ptr),
+        ("get_next", _ptr),
+        ("get_last_error", _ptr),
+        ("release", _ptr),
+        ("private_data", _ptr),
+    )
+
+
 # Struct -> name of its capsule. A capsule that was consumed keeps its name, its struct's release is NULL.
 CAPSULES: dict[type[ctypes.Structure], bytes] = {
     ArrowSchema: b"arrow_schema",
     ArrowArray: b"arrow_array",
     ArrowDeviceArray: b"arrow_device_array",
+    ArrowArrayStream: b"arrow_array_stream",
+    ArrowDeviceArrayStream: b"arrow_device_array_stream",
 }
 
 
@@ -80,20 +107,21 @@ def clear_reserved(capsule: object) -> None:
 
 
 class Field(NamedTuple):
-    """What an ArrowSchema says: Arrow format string, name, flags and children."""
+    """What an ArrowSchema says; `metadata` is as it stands there: numbers and texts, lengths before each."""
 
     format: str
     name: str = ""
     flags: int = 0
     children: "tuple[Field, ...]" = ()
     dictionary: "Field | None" = None
+    metadata: bytes | None = None
 
 
 class Data(NamedTuple):
     """What an ArrowArray says: elements, and for each buffer its address and the object that keeps it, or None."""
 
     length: int
-    buffers: tuple[tuple[int, object] | None, ...]
+    buffers: tuple[tuple[int, Any] | None, ...]
     null_count: int = 0
     offset: int = 0
     children: "tuple[Data, ...]" = ()

@@ -72,8 +72,10 @@ class Chunk(NamedTuple):
         return f"offset {self.offset} + size {self.size}"
 
 
-def describe(column: Any, context: Context) -> Chunk:
+def describe(column: Any, context: Context, *, host: bool = True) -> Chunk:
     """Return the chunk that a foreign column describes; `get_buffers` is called once, and not for an empty chunk.
+
+    With `host`, memory that the host cannot read is refused.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def describe(column: Any, context: Context) -> Chunk:
         raise context.broken("size() and offset", (size, offset), "numbers of 0 or more")
     dtype = _dtype(context.get(column, "dtype"), "dtype", context)
     null_kind, null_value = _null(context.get(column, "describe_null"), context)
-    parts = _parts(context.call(column, "get_buffers"), null_kind, context) if size else {}
+    parts = _parts(context.call(column, "get_buffers"), null_kind, context, host=host) if size else {}
     return Chunk(context, column, size, offset, dtype, null_kind, null_value, parts)
 
 
@@ -112,7 +114,7 @@ def _null(given: Any, context: Context) -> tuple[NullKind, Any]:
     return _NULL_KINDS[number], value
 
 
-def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Part]:
+def _parts(buffers: Any, null_kind: NullKind, context: Context, *, host: bool) -> dict[str, Part]:
     """Return the buffers by name: every device is looked at before the first pointer is asked for."""
     if not hasattr(buffers, "keys"):
         raise context.broken("get_buffers()", buffers, "a dict with 'data', 'validity' and 'offsets'")
@@ -128,7 +130,8 @@ def _parts(buffers: Any, null_kind: NullKind, context: Context) -> dict[str, Par
             continue
         whose = f"{context.whose}: {name} buffer"
         device = device_of(buffer, whose)
-        require_host(device, whose)
+        if host:
+            require_host(device, whose)
         found.append((name, buffer, device, _dtype(dtype, f"{name} dtype", context), whose))
     return {
         name: Part(name, borrow(Memory, buffer, whose, device, writable=False), dtype, context)

@@ -51,7 +51,7 @@ def _read(column: Any, context: Context) -> ColumnArrays:
     chunk = describe(column, context)
     kind = chunk.dtype.kind
     if kind not in _READERS:
-        raise context.broken("dtype[0]", kind, f"a kind, one of {', '.join(str(int(k)) for k in DtypeKind)}")
+        raise context.broken("dtype[0]", kind, f"a kind, one of {', '.join(str(int(k)) for k in _READERS)}")
     if context.in_dictionary and kind == DtypeKind.CATEGORICAL:
         raise context.broken("dtype[0]", kind, "values: categories of categories are not defined")
     return _READERS[kind](chunk)

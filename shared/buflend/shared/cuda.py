@@ -1,7 +1,7 @@
 """The CUDA runtime, by ctypes: the few calls that no array library makes for us.
 
-Lives here: loading the runtime, the copy to the host, waiting for a stream. Must not know: protocols. Nothing is loaded
-before one of the three is asked for.
+Lives here: loading the runtime, the copy to the host, waiting for a stream or an event. Must not know: protocols.
+Nothing is loaded before one of them is asked for.
 """
 
 import ctypes
@@ -34,6 +34,7 @@ def runtime() -> Any:
                 continue
             found.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
             found.cudaStreamSynchronize.argtypes = [ctypes.c_void_p]
+            found.cudaEventSynchronize.argtypes = [ctypes.c_void_p]
             found.cudaGetErrorString.restype = ctypes.c_char_p
             _runtime = found
             break
@@ -52,6 +53,12 @@ def check(status: int, what: str) -> None:
 def synchronize(stream: int) -> None:
     """Wait on the host for the work that is queued on a stream: 1 legacy default, 2 per thread, else a handle."""
     check(runtime().cudaStreamSynchronize(stream), f"waiting for stream {stream:#x}")
+
+
+def wait_event(address: int) -> None:
+    """Wait on the host for the event whose handle (`cudaEvent_t`) lies at an address."""
+    event = ctypes.c_void_p.from_address(address).value
+    check(runtime().cudaEventSynchronize(event), "waiting for an event")
 
 
 def to_host(owner: object, tensor: Tensor) -> bytearray:

@@ -52,7 +52,7 @@ _DEVICE_AT, _DTYPE_AT = DLTensor.device.offset, DLTensor.dtype.offset
 _word64, _word32 = ctypes.c_uint64.from_address, ctypes.c_uint32.from_address
 
 
-def exporter(owner: object, tensor: Tensor) -> Export:
+def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Export:
     """Return the `__dlpack__` of a tensor: a callable with the four keywords of the protocol.
 
     Parameters
@@ -61,6 +61,8 @@ def exporter(owner: object, tensor: Tensor) -> Export:
         What every capsule keeps alive: the raw owner of the memory.
     tensor : Tensor
         Any device, type, shape and strides, known to NumPy or not. The memory is not read.
+    fresh : bool, default False
+        Whether this is memory of the host that was copied for this one export, which DLPack's flag then says.
 
     Returns
     -------
@@ -79,8 +81,10 @@ def exporter(owner: object, tensor: Tensor) -> Export:
     if _IS_OLD:
         from .dlpack_light import exporter as light
 
-        through_callbacks: Export = light(owner, tensor)
+        through_callbacks: Export = light(owner, tensor, fresh=fresh)
         return through_callbacks
+    if fresh:
+        return _Patched(owner, tensor, fresh=True).__dlpack__
     if tensor.device == CPU and tensor.dtype in NUMPY_TYPES:
         method: Export = _shell(owner, tensor, NUMPY_TYPES[tensor.dtype]).__dlpack__
         return method
@@ -159,22 +163,21 @@ class _Poked(Method):
         return capsule
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
-        return _over_copy(self.tensor, copy).make(name, CPU, copied=False, fresh=True)
+        return _over_copy(self.tensor, copy).make(name, CPU, copied=False)
 
 
 class _Patched(Method):
     """A blank shell, for what NumPy has no layout for: packed types below a byte, lanes. Every field is stored."""
 
-    def __init__(self, owner: object, tensor: Tensor) -> None:
-        super().__init__(owner, tensor)
+    def __init__(self, owner: object, tensor: Tensor, *, fresh: bool = False) -> None:
+        super().__init__(owner, tensor, fresh=fresh)
         # One extent of 2 with stride 0 never counts as contiguous, so every NumPy allocates the strides.
         ndim = len(tensor.shape)
         self.shell = _shell(owner, Tensor(1, (2,) * (ndim > 0) + (1,) * (ndim - 1), (0,) * ndim), "u1")
         loan: Any = self.shell.base
         loan.ptr, loan.bufsize, loan.device = tensor.ptr, tensor.nbytes, tensor.device
 
-    def make(self, name: bytes, device: Device, *, copied: bool, fresh: bool = False) -> object:
-        """Return a capsule; `fresh`: the memory is a copy that was made for this one export."""
+    def make(self, name: bytes, device: Device, *, copied: bool) -> object:
         if copied:
             return self.make_copy(name, self._copy())
         tensor = self.tensor
@@ -184,7 +187,7 @@ class _Patched(Method):
         if name is VERSIONED:
             managed = DLManagedTensorVersioned.from_address(address)
             managed.major, managed.minor = VERSION
-            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * fresh
+            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * self.fresh
         else:
             managed = DLManagedTensor.from_address(address)
         inner = managed.dl_tensor
@@ -197,7 +200,7 @@ class _Patched(Method):
         return capsule
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
-        return _over_copy(self.tensor, copy).make(name, CPU, copied=False, fresh=True)
+        return _over_copy(self.tensor, copy).make(name, CPU, copied=False)
 
     def _copy(self) -> bytearray:
         tensor = self.tensor
@@ -211,4 +214,4 @@ class _Patched(Method):
 def _over_copy(tensor: Tensor, copy: bytearray) -> _Patched:
     """Return the method of a copy in host memory, laid out as the original."""
     ptr = writable_address(copy) if copy else 0
-    return _Patched(copy, tensor._replace(ptr=ptr, device=CPU, readonly=False))
+    return _Patched(copy, tensor._replace(ptr=ptr, device=CPU, readonly=False), fresh=True)

@@ -44,9 +44,9 @@ _live: dict[int, tuple[Loan, int, int]] = {}  # number in manager_ctx -> loan, a
 _next_number = itertools.count(1).__next__
 
 
-def exporter(owner: object, tensor: Tensor) -> Any:
+def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
     """Return the `__dlpack__` of a tensor, as `dlpack_export.exporter` does."""
-    return _Light(owner, tensor).__dlpack__
+    return _Light(owner, tensor, fresh=fresh).__dlpack__
 
 
 def _deleter_of(struct: Any) -> int:
@@ -107,8 +107,7 @@ def _disarm(nothing: int = address_of("Py_IsInitialized")) -> None:
 class _Light(Method):
     """Structs in memory of their own; shape and strides stand behind the struct."""
 
-    def make(self, name: bytes, device: Device, *, copied: bool, fresh: bool = False) -> object:
-        """Return a capsule; `fresh`: the memory is a copy that was made for this one export."""
+    def make(self, name: bytes, device: Device, *, copied: bool) -> object:
         if copied:
             return self.make_copy(name, self._copy())
         tensor, struct = self.tensor, STRUCTS[name]
@@ -119,7 +118,7 @@ class _Light(Method):
         managed: Any = struct.from_address(address)
         if name == VERSIONED:
             managed.major, managed.minor = VERSION
-            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * fresh
+            managed.flags = READ_ONLY * tensor.readonly | IS_COPIED * self.fresh
         inner = managed.dl_tensor
         inner.data = None if 0 in tensor.shape else tensor.ptr
         inner.device.type, inner.device.id = device
@@ -138,7 +137,7 @@ class _Light(Method):
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
         tensor = self.tensor._replace(ptr=writable_address(copy) if copy else 0, device=CPU, readonly=False)
-        return _Light(copy, tensor).make(name, CPU, copied=False, fresh=True)
+        return _Light(copy, tensor, fresh=True).make(name, CPU, copied=False)
 
     def _copy(self) -> bytearray:
         tensor = self.tensor

@@ -11,11 +11,15 @@ from .loan import Keeper
 
 
 class Method(Keeper):
-    """The `__dlpack__` of a tensor; a way to export says how a capsule is made."""
+    """The `__dlpack__` of a tensor; a way to export says how a capsule is made.
 
-    def __init__(self, owner: object, tensor: Tensor) -> None:
+    `fresh` marks memory of the host that was copied for this one export.
+    """
+
+    def __init__(self, owner: object, tensor: Tensor, *, fresh: bool = False) -> None:
         self.owner = owner
         self.tensor = tensor
+        self.fresh = fresh
 
     def make(self, name: bytes, device: Device, *, copied: bool) -> object:
         """Return a capsule of a name that says where the memory lies; with `copied`, over a copy on the host."""
@@ -43,7 +47,8 @@ class Method(Keeper):
             raise BufferError(f"copy=True: a copy on {device_name(device)} is not made here; pass dl_device=(1, 0)")
         if self.tensor.readonly and not versioned and not copy:
             raise BufferError("the memory is read-only, which DLPack before 1.0 cannot say: pass max_version=(1, 0)")
-        return self.make(VERSIONED if versioned else LEGACY, device, copied=bool(copy))
+        copied = bool(copy) and not self.fresh
+        return self.make(VERSIONED if versioned else LEGACY, device, copied=copied)
 
     def _moved(self, device: Device, *, copy: bool | None, versioned: bool) -> object:
         if device != CPU or copy is False:

@@ -1,6 +1,6 @@
 """Facts of the dataframe interchange protocol, as tables.
 
-Lives here: numbers and names that the protocol fixes. Must not know: how anything is read. Source:
+Lives here: numbers and names that the protocol fixes, and kinds beyond it. Must not know: how anything is read. Source:
 data-apis/dataframe-api, `protocol/dataframe_protocol.py` (version 0); format strings: Apache Arrow, C data interface,
 "Data type description -- format strings".
 """
@@ -9,7 +9,10 @@ from enum import IntEnum
 
 
 class DtypeKind(IntEnum):
-    """Kinds of column (`DtypeKind` of the protocol). Compared by number: every library has an enum of its own."""
+    """Kinds of column. Compared by number: every library has an enum of its own.
+
+    Up to 23 they are the protocol's `DtypeKind`. From 100 on they are ours, for what the protocol has no kind for.
+    """
 
     INT = 0
     UINT = 1
@@ -18,6 +21,17 @@ class DtypeKind(IntEnum):
     STRING = 21
     DATETIME = 22
     CATEGORICAL = 23
+    NULL = 100
+    BINARY = 101
+    DECIMAL = 102
+    INTERVAL = 103
+    COMPLEX = 104
+    OPAQUE = 105
+    LIST = 110
+    STRUCT = 111
+    MAP = 112
+    UNION = 113
+    RUN_END = 114
 
 
 class NullKind(IntEnum):

@@ -57,6 +57,22 @@ class Loan:
         self.shell = None
 
 
+class Lent(NamedTuple):
+    """What a `Loan` says, of memory that is lent where Arrow's registry has it: it may be made long before that."""
+
+    owner: object
+    kind: str
+    ptr: int
+    bufsize: int
+    device: Device
+
+
+class Taken(Lent):
+    """A `Lent` that is held by one export; made by `tuple.__new__`, a fourth of what a class of Python's own takes."""
+
+    __slots__ = ()
+
+
 class ByteLoan(Anchor):
     """A loan of bytes through NumPy: an anchor that knows, weakly, the array made over it, its holder.
 
@@ -133,10 +149,9 @@ def live_exports() -> list[Export]:
     found = []
     for candidate in objects:
         kind = type(candidate)
-        if kind is Loan:
-            if exports := _exports(candidate.shell, kept):
-                loan = (candidate.kind, candidate.owner, candidate.ptr, candidate.bufsize, candidate.device)
-                found.append(Export(*loan, exports))
+        if kind is Loan or kind is Taken:
+            exports = 1 if kind is Taken else _exports(candidate.shell, kept)
+            found += [_export(candidate, exports)] if exports else []
         elif kind is ByteLoan:
             shell = getattr(candidate, "shell", None)  # another thread may be making it
             if shell is not None and (exports := _exports(shell, kept)):
@@ -145,12 +160,30 @@ def live_exports() -> list[Export]:
                 found.append(Export("dlpack", candidate.owner, addressof(candidate), nbytes, CPU, exports))
         elif kind is Anchor and hasattr(candidate, "owner"):
             found.append(Export("view", candidate.owner, addressof(candidate), -1, CPU, 1))
+    found += _by_arrow()
     for reference in list(_views.values()):
         if exports := _exports(reference, kept):
             array = reference()
             if array is not None:
                 found.append(Export("dlpack", array.base, array.ctypes.data, array.nbytes, CPU, exports))
     return found
+
+
+def _by_arrow() -> "list[Export]":
+    """Return what structs of Arrow hold that were not released: in the registry, beside their pointers."""
+    module = sys.modules.get(f"{__package__}.arrow_release")
+    lent: dict[int, tuple[Lent, int]] = {}
+    for kept in list(module._live.values()) if module is not None else ():
+        # Of an array: its pointers and its buffers, and the structs of its parts where it has any.
+        inner = kept[0] if type(kept) is tuple and type(kept[0]) is tuple else kept
+        for buffer in inner[1] if type(inner) is tuple else ():
+            if buffer and type(buffer[1]) is Lent:
+                lent[id(buffer[1])] = buffer[1], lent.get(id(buffer[1]), (None, 0))[1] + 1
+    return [_export(one, times) for one, times in lent.values()]
+
+
+def _export(lent: Loan | Lent, times: int) -> Export:
+    return Export(lent.kind, lent.owner, lent.ptr, lent.bufsize, lent.device, times)
 
 
 def _kept_shells(objects: list[Any]) -> dict[int, int]:

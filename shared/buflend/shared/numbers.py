@@ -92,7 +92,7 @@ def check_times(chunk: Chunk, stored: NDArray[Any], present: NDArray[np.bool_] |
     polars 1.44 announces times of day in microseconds and stores nanoseconds; pandas 3.1 announces Arrow's dates and
     stores addresses of objects. Source: Apache Arrow, `Schema.fbs`, tables Date and Time.
     """
-    day = _DAY.get(chunk.dtype.format)
+    day = DAY.get(chunk.dtype.format)
     if day is None:
         return
     if chunk.dtype.format == "tdm":
@@ -107,4 +107,4 @@ def check_times(chunk: Chunk, stored: NDArray[Any], present: NDArray[np.bool_] |
 
 
 # Formats whose elements can be held against the length of a day, in the format's unit.
-_DAY = {"tdm": 86_400_000, "tts": 86_400, "ttm": 86_400_000, "ttu": 86_400_000_000, "ttn": 86_400_000_000_000}
+DAY = {"tdm": 86_400_000, "tts": 86_400, "ttm": 86_400_000, "ttu": 86_400_000_000, "ttn": 86_400_000_000_000}

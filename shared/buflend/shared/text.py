@@ -38,6 +38,26 @@ def read_strings(chunk: Chunk, present: Present) -> NDArray[Any]:
     ProducerError
         When offsets decrease or leave the data buffer, or a string that is present is not UTF-8.
     """
+    offsets = checked_offsets(chunk)
+    first, last = int(offsets[0]), int(offsets[-1])
+    chunk.context.copy("NumPy strings cannot view UTF-8")
+    characters = to_ndarray(chunk.part("data").memory, "uint8", shape=last - first, offset=first)
+    lengths = np.diff(offsets)
+    if present is not None:
+        # What stands under a missing string means nothing: it is left out before anything is decoded.
+        characters = characters[np.repeat(present, lengths)]
+        lengths = np.where(present, lengths, 0)
+    return _decode(characters, lengths, chunk)
+
+
+def checked_offsets(chunk: Chunk) -> NDArray[Any]:
+    """Return a copy of the size + 1 offsets of the window, which never decrease and lie within the data buffer.
+
+    Raises
+    ------
+    ProducerError
+        When they do not.
+    """
     offsets = _offsets(chunk)
     first, last = int(offsets[0]), int(offsets[-1])
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
@@ -46,16 +66,8 @@ def read_strings(chunk: Chunk, present: Present) -> NDArray[Any]:
         raise chunk.context.broken(
             "offsets buffer", offsets[at : at + 2].tolist(), f"offsets of 0 or more that never decrease (element {at})"
         )
-    data = chunk.part("data")
-    data.require(last, f"the last string, which ends at byte {last}")
-    chunk.context.copy("NumPy strings cannot view UTF-8")
-    characters = to_ndarray(data.memory, "uint8", shape=last - first, offset=first)
-    lengths = np.diff(offsets)
-    if present is not None:
-        # What stands under a missing string means nothing: it is left out before anything is decoded.
-        characters = characters[np.repeat(present, lengths)]
-        lengths = np.where(present, lengths, 0)
-    return _decode(characters, lengths, chunk)
+    chunk.part("data").require(last, f"the last string, which ends at byte {last}")
+    return offsets
 
 
 def _offsets(chunk: Chunk) -> NDArray[Any]:

@@ -30,10 +30,38 @@ def from_mask(chunk: Chunk) -> Present:
     CopyRequiredError
         When it must be derived and copies are not allowed.
     """
+    missing = describe_mask(chunk)
+    if missing is None:
+        return None
+    context = chunk.context
+    if chunk.null_kind == NullKind.USE_BITMASK:
+        bits = unpack(chunk, "validity")
+        present, derived = ~bits if missing else bits, True
+    else:
+        present, derived = _from_bytes(chunk, missing=bool(missing))
+    count = chunk.size - int(np.count_nonzero(present))
+    announced = chunk.null_count()
+    if announced is not None and 0 <= announced != count:
+        raise context.broken("null_count", announced, f"{count}, the number of elements that the mask marks")
+    if not count:
+        return None
+    if derived:
+        context.copy(f"what is missing stands in a {_mask_name(chunk)} that cannot be viewed as booleans")
+    return present
+
+
+def describe_mask(chunk: Chunk) -> int | None:
+    """Return the value, 0 or 1, by which the chunk's mask marks what is missing; None where there is no mask to read.
+
+    Raises
+    ------
+    ProducerError
+        When the mask is not announced as what it is, or is missing while something is.
+    """
     if chunk.null_kind not in (NullKind.USE_BITMASK, NullKind.USE_BYTEMASK) or not chunk.size:
         return None
     context = chunk.context
-    missing = context.integer(chunk.null_value, "describe_null[1]")
+    missing: int = context.integer(chunk.null_value, "describe_null[1]")
     if missing not in (0, 1):
         raise context.broken("describe_null[1]", chunk.null_value, "0 or 1, the mask's value that means missing")
     if "validity" not in chunk.parts:
@@ -51,20 +79,7 @@ def from_mask(chunk: Chunk) -> Present:
             tuple(part.dtype),
             f"the type of a {_mask_name(chunk)}, since describe_null says {chunk.null_kind.name}",
         )
-    if chunk.null_kind == NullKind.USE_BITMASK:
-        bits = unpack(chunk, "validity")
-        present, derived = ~bits if missing else bits, True
-    else:
-        present, derived = _from_bytes(chunk, missing=bool(missing))
-    count = chunk.size - int(np.count_nonzero(present))
-    announced = chunk.null_count()
-    if announced is not None and 0 <= announced != count:
-        raise context.broken("null_count", announced, f"{count}, the number of elements that the mask marks")
-    if not count:
-        return None
-    if derived:
-        context.copy(f"what is missing stands in a {_mask_name(chunk)} that cannot be viewed as booleans")
-    return present
+    return missing
 
 
 def _mask_name(chunk: Chunk) -> str:

@@ -1,0 +1,192 @@
+"""What Arrow structs lent and how it comes back: callbacks in Python, hardened.
+
+Lives here: the release functions, the registry of what they release, the capsules and their parking. Must not know: how
+a struct is filled. Source: Apache Arrow, "The Arrow C data interface", "The Arrow PyCapsule interface". Structs are
+handled as words of 64 bits, which is what they consist of on machines of 64 bits.
+
+A callback may run with an exception pending, on any thread, while modules are cleared at exit. Hence:
+
+- its first statement clears the error, with a call without arguments: any other ctypes call would raise that error
+  instead, `release` would stay set, and Arrow C++ aborts the process then;
+- its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
+- what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
+  does nothing;
+- the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
+  is not the last one, no destructor runs and the exception survives.
+
+What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, and a
+consumer that releases after the interpreter is gone calls Python code that is no more.
+"""
+
+import ctypes
+import gc
+import itertools
+from array import array
+from collections import deque
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any
+
+from .arrow_c import (
+    CAPSULES,
+    ArrowArray,
+    ArrowArrayStream,
+    ArrowDeviceArray,
+    ArrowDeviceArrayStream,
+    ArrowSchema,
+)
+from .cpython import clear_error, immortal, new_capsule
+
+Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # called on foreign threads: takes the interpreter's lock
+_Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # the capsule has no references left: an address, not an object
+
+_live: dict[int, Any] = {}  # number in private_data -> all that the struct needs
+_forget = _live.pop
+next_number = itertools.count(1).__next__
+
+_blocks: "dict[int, array[int]]" = {}  # id of a capsule -> its struct
+_Parked = list[Any]  # a capsule, its struct, the number that was written there
+
+# How many capsules are parked: schemas and arrays without parts, each, which are used again; others. An unused one
+# holds its memory as long, a used one a hundred bytes.
+_ROUNDS, _PARKED = 4, 8
+schemas: "deque[_Parked]" = deque()
+arrays: "deque[_Parked]" = deque()
+_parked: "deque[object]" = deque(maxlen=_PARKED)
+_parked_before: "deque[object]" = deque()  # since before the last collection
+
+
+def _unpark(
+    phase: str,
+    _: dict[str, Any],
+    parked: "tuple[deque[Any], ...]" = (schemas, arrays, _parked),
+    before: "deque[object]" = _parked_before,
+) -> None:
+    # Not what was parked just now: a collection may come between an export and its refusal.
+    if phase == "start":
+        before.clear()
+        for each in parked:
+            before.extend(each)
+            each.clear()
+
+
+gc.callbacks.append(_unpark)
+
+
+def flush() -> None:
+    """Drop the capsules that are parked, so that unused ones return their memory now."""
+    for each in (schemas, arrays, _parked, _parked_before):
+        each.clear()
+
+
+def thunk(kind: Any, callback: Callable[..., Any]) -> int:
+    """Return the address of a callback that outlives this module."""
+    made = kind(callback)
+    immortal(made)
+    return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+
+def word_of(field: Any) -> int:
+    """Return which word of its struct a pointer or number is."""
+    offset: int = field.offset
+    return offset // 8
+
+
+AS_WORDS = {each: ctypes.c_uint64 * (ctypes.sizeof(each) // 8) for each in CAPSULES}
+# Which word `release` is: that before `private_data`. In a device's array, the array comes first.
+RELEASE_AT = {
+    ArrowSchema: word_of(ArrowSchema.release),
+    ArrowArray: word_of(ArrowArray.release),
+    ArrowDeviceArray: word_of(ArrowArray.release),
+    ArrowArrayStream: word_of(ArrowArrayStream.release),
+    ArrowDeviceArrayStream: word_of(ArrowDeviceArrayStream.release),
+}
+
+
+def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
+    def release(
+        address: int | None,
+        clear: Any = clear_error,
+        words_at: Any = AS_WORDS[kind].from_address,
+        at: Any = ctypes.c_uint64.from_address,
+        call: Any = Release,
+        forget: Any = _live.pop,
+        own: int = RELEASE_AT[kind],
+        n_children: int = word_of(kind.n_children),
+        children: int = word_of(kind.children),
+        dictionary: int = word_of(kind.dictionary),
+        span: Any = range,
+    ) -> None:
+        clear()
+        if not address:
+            return
+        words = words_at(address)
+        if not words[own]:
+            return
+        # Each part by its own release, which is NULL where the part was moved out.
+        parts = [at(words[children] + 8 * i).value for i in span(words[n_children])]
+        for part in [*parts, words[dictionary]]:
+            if part and words_at(part)[own]:
+                call(words_at(part)[own])(part)
+        words[own] = 0
+        forget(words[own + 1], None)
+
+    return thunk(Release, release)
+
+
+def _destructor_of(kind: type[ctypes.Structure]) -> int:
+    def destructor(
+        capsule: int,
+        clear: Any = clear_error,
+        take: Any = _blocks.pop,
+        call: Any = Release,
+        own: int = RELEASE_AT[kind],
+    ) -> None:
+        clear()
+        block = take(capsule, None)
+        if block is not None and block[own]:
+            call(block[own])(block.buffer_info()[0])
+
+    return thunk(_Destructor, destructor)
+
+
+RELEASE = {kind: _release_of(kind) for kind in (ArrowSchema, ArrowArray)}
+SCHEMA_RELEASE, ARRAY_RELEASE = RELEASE_AT[ArrowSchema], RELEASE_AT[ArrowArray]
+_DESTRUCTOR = {kind: _destructor_of(kind) for kind in CAPSULES}
+for _kept in (*CAPSULES.values(), _live, _blocks):
+    immortal(_kept)
+
+
+def _new_capsule(kind: type[ctypes.Structure]) -> "tuple[object, array[int]]":
+    block = array("Q", bytes(ctypes.sizeof(kind)))
+    capsule: object = new_capsule(block.buffer_info()[0], CAPSULES[kind], _DESTRUCTOR[kind])
+    _blocks[id(capsule)] = block
+    return capsule, block
+
+
+_OURS = 2  # references to a parked capsule that nobody else holds: its entry's, and getrefcount's argument
+
+
+def next_flat(kind: type[ctypes.Structure], parked: "deque[_Parked]", own: int) -> _Parked:
+    """Return a capsule for a struct without parts: the one whose turn it is, if nobody else holds it, or a new one."""
+    if len(parked) >= _ROUNDS:
+        try:
+            entry = parked.popleft()
+        except IndexError:  # another thread took it
+            return [*_new_capsule(kind), 0]
+        if getrefcount(entry[0]) == _OURS:
+            block = entry[1]
+            if not block[own]:  # released or moved out
+                return entry
+            if block[own + 1] == entry[2]:
+                _forget(entry[2], None)
+                return entry
+    return [*_new_capsule(kind), 0]
+
+
+def filled_capsule(kind: type[ctypes.Structure], fill: Callable[..., None], *what: object) -> object:
+    """Return a capsule around a new struct, which is zeros before it is filled; it is parked."""
+    capsule, block = _new_capsule(kind)
+    fill(block.buffer_info()[0], *what)
+    _parked.append(capsule)
+    return capsule

@@ -1,0 +1,203 @@
+"""Arrow out without pyarrow: streams.
+
+Lives here: the callbacks of a stream, and its capsules. Must not know: what the memory means. Source: Apache Arrow,
+"The Arrow C stream interface", "The Arrow C device data interface" (section "Device stream interface").
+
+All structs of the chunks are made with the capsule, so that an error reaches whoever asked for it; the callbacks only
+move them. They are hardened as `arrow_release` says.
+"""
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+from .arrow_c import (
+    ArrowArray,
+    ArrowArrayStream,
+    ArrowDeviceArray,
+    ArrowDeviceArrayStream,
+    Data,
+    Field,
+)
+from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
+from .arrow_release import AS_WORDS, RELEASE_AT, Release, _live, filled_capsule, next_number, thunk
+from .cpython import clear_error
+from .device import Device
+
+_Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_GetError = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+_EIO, _EINVAL = 5, 22  # errno.h
+
+
+class _Stream:
+    """What a stream holds: its type, chunks of which the first `taken` were handed over, and the last error's text."""
+
+    __slots__ = ("chunks", "error", "schema", "taken")
+
+    def __init__(self, schema: Prepared, chunks: "list[array[int]]") -> None:
+        self.schema = schema
+        self.chunks = chunks
+        self.taken = 0
+        self.error: Any = None
+
+
+def _take_schema(stream: _Stream, out: int, fill: Any = fill_schema) -> None:
+    fill(out, stream.schema)
+
+
+def _taker_of(kind: type[ctypes.Structure]) -> Any:
+    def take(
+        stream: _Stream,
+        out: int,
+        move: Any = ctypes.memmove,
+        fill: Any = ctypes.memset,
+        size: int = ctypes.sizeof(kind),
+        own: int = RELEASE_AT[kind],
+        count: Any = len,
+    ) -> None:
+        taken = stream.taken
+        if taken == count(stream.chunks):
+            fill(out, 0, size)
+            return
+        block = stream.chunks[taken]
+        move(out, block.buffer_info()[0], size)
+        stream.taken = taken + 1
+        block[own] = 0  # last: where anything was raised before, the chunk is the stream's
+
+    return take
+
+
+def _getter_of(number: int, take: Any) -> int:
+    def get(
+        address: int | None,
+        out: int | None,
+        clear: Any = clear_error,
+        at: Any = ctypes.c_uint64.from_address,
+        number: int = number,
+        find: Any = _live.get,
+        take: Any = take,
+        anything: Any = BaseException,
+        text: Any = ctypes.create_string_buffer,
+        kind: Any = type,
+        unknown: int = _EINVAL,
+        failed: int = _EIO,
+    ) -> int:
+        clear()
+        stream = find(at(address + number).value) if address and out else None
+        if stream is None:
+            return unknown
+        stream.error = None
+        try:
+            take(stream, out)
+        except anything as error:
+            stream.error = text(kind(error).__name__.encode())
+            return failed
+        return 0
+
+    return thunk(_Get, get)
+
+
+def _last_error_of(number: int) -> int:
+    def get_last_error(
+        address: int | None,
+        clear: Any = clear_error,
+        at: Any = ctypes.c_uint64.from_address,
+        number: int = number,
+        find: Any = _live.get,
+        address_of: Any = ctypes.addressof,
+    ) -> int | None:
+        clear()
+        stream = find(at(address + number).value) if address else None
+        return None if stream is None or stream.error is None else address_of(stream.error)
+
+    return thunk(_GetError, get_last_error)
+
+
+def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:
+    def release(
+        address: int | None,
+        clear: Any = clear_error,
+        words_at: Any = AS_WORDS[kind].from_address,
+        call: Any = Release,
+        forget: Any = _live.pop,
+        own: int = RELEASE_AT[kind],
+        own_of_chunk: int = RELEASE_AT[chunk],
+    ) -> None:
+        clear()
+        if not address:
+            return
+        words = words_at(address)
+        if not words[own]:
+            return
+        stream = forget(words[own + 1], None)
+        words[own] = 0
+        if stream is not None:
+            for block in stream.chunks:
+                if block[own_of_chunk]:  # not handed over
+                    call(block[own_of_chunk])(block.buffer_info()[0])
+
+    return thunk(Release, release)
+
+
+_CHUNK = {ArrowArrayStream: ArrowArray, ArrowDeviceArrayStream: ArrowDeviceArray}
+# get_schema, get_next, get_last_error, release
+_CALLBACKS = {
+    kind: (
+        _getter_of(kind.private_data.offset, _take_schema),
+        _getter_of(kind.private_data.offset, _taker_of(chunk)),
+        _last_error_of(kind.private_data.offset),
+        _release_of(kind, chunk),
+    )
+    for kind, chunk in _CHUNK.items()
+}
+
+
+def stream_capsule(field: Field, chunks: Sequence[Data]) -> object:
+    """Return an `arrow_array_stream` capsule; the owners of a chunk live until the consumer releases that chunk.
+
+    Parameters
+    ----------
+    field : Field
+        The type of every chunk.
+    chunks : sequence of Data
+        What the consumer gets, one by one. What it does not take is released with the stream.
+    """
+    return _capsule(ArrowArrayStream, field, chunks, fill_array)
+
+
+def device_stream_capsule(field: Field, chunks: Sequence[Data], device: Device) -> object:
+    """Return an `arrow_device_array_stream` capsule of memory on one device that is ready to be used."""
+
+    def fill(address: int, prepared: Prepared) -> None:
+        fill_device_array(address, prepared, device)
+
+    return _capsule(ArrowDeviceArrayStream, field, chunks, fill, int(device[0]))
+
+
+def _capsule(
+    kind: type[ArrowArrayStream] | type[ArrowDeviceArrayStream],
+    field: Field,
+    chunks: Sequence[Data],
+    fill_chunk: Any,
+    device_type: int | None = None,
+) -> object:
+    schema = prepare_schema(field)
+    prepared = [prepare_array(data) for data in chunks]  # what is wrong is found before anything has to be released
+
+    def fill(address: int) -> None:
+        stream: Any = kind.from_address(address)
+        if device_type is not None:
+            stream.device_type = device_type
+        blocks = []
+        for each in prepared:
+            block = array("Q", bytes(ctypes.sizeof(_CHUNK[kind])))
+            fill_chunk(block.buffer_info()[0], each)
+            blocks.append(block)
+        stream.get_schema, stream.get_next, stream.get_last_error = _CALLBACKS[kind][:3]
+        stream.private_data = number = next_number()
+        _live[number] = _Stream(schema, blocks)
+        stream.release = _CALLBACKS[kind][3]
+
+    return filled_capsule(kind, fill)
