@@ -286,10 +286,12 @@ def frames(rounds: int) -> Iterator[Row]:
 
     places = np.arange(ROWS)
     some = np.where(places % 7, places / 3, np.nan)
+    gaps = pd.array(places, "Int64")
+    gaps[::5] = pd.NA
     frame = pd.DataFrame(
         {
             **{f"float {i}": some + i for i in range(5)},
-            **{f"integer {i}": pd.array(places, "Int64").where(places % 5 > 0) for i in range(2)},
+            **{f"integer {i}": gaps for i in range(2)},
             "category": pd.Categorical(np.array(["a", "b", None], object)[places % 3]),
             "time": pd.Series(places.astype("M8[ns]")).where(places % 11 > 0),
             "flag": pd.array(np.where(places % 4, places % 2 == 0, None), "boolean"),

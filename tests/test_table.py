@@ -34,7 +34,7 @@ def test_what_is_no_table_of_columns_is_refused() -> None:
         as_table({"a": np.arange(2), "b": np.arange(3)})
     with pytest.raises(TypeError, match="ndarray"):
         Table({"a": np.arange(2)})  # type: ignore[dict-item]
-    with pytest.raises(TypeError, match="expected a Column"):
+    with pytest.raises(TypeError, match="column names: got 1, expected text"):
         as_table({1: np.arange(2)})
     with pytest.raises(TypeError, match="__dataframe__"):
         as_table(object())

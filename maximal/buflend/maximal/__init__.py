@@ -3,6 +3,7 @@
 What `buflend.minimal` offers has the same name and signature here.
 """
 
+from ..shared.interchange import DtypeKind, NullKind
 from ..shared.loan import Export, live_exports
 from ..shared.result import ColumnArrays
 from .buffer import Buffer, as_buffer, as_cupy, as_memoryview, as_ndarray
@@ -18,8 +19,10 @@ __all__ = [
     "Column",
     "ColumnArrays",
     "Copied",
+    "DtypeKind",
     "Export",
     "Native",
+    "NullKind",
     "Table",
     "as_buffer",
     "as_column",

@@ -20,6 +20,11 @@ class ArrowDunders:
     _form: Any
     _make_form: Callable[[], Form]
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return what a pickle or a copy takes over: not the form, which has addresses of this one's buffers."""
+        state: Any = super().__getstate__()
+        return None, state[1] | {"_form": None}
+
     @property
     def device(self) -> Device:
         """Where the memory lies."""

@@ -12,7 +12,7 @@ from ..shared.interchange import DtypeKind
 from ..shared.loan import Lent
 from .buffer import Buffer, as_buffer
 from .nulls import Copy, count, with_bitmap
-from .piece import NO_NULLS, Piece, Type
+from .piece import ARROW_NULLS, NO_NULLS, Piece, Type
 
 if TYPE_CHECKING:
     from .column import Column
@@ -114,6 +114,8 @@ def _conform(piece: Piece, type: Type, copy: Copy) -> tuple[Piece, Type]:  # noq
     asis = bits == parse_format(text).bits
     if asis and piece.null == NO_NULLS and piece.stride == type.width and order == "=":
         return piece, type
+    if piece.null not in (NO_NULLS, ARROW_NULLS):
+        copy("what is missing")  # none may be now, and some when the column goes out again
     piece = with_bitmap(piece, type, copy)
     if type.width:
         from .convert import contiguous, narrow_days, pack_bools

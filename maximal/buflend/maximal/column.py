@@ -42,8 +42,9 @@ class Column(Parts, ArrowDunders):
         The categories.
     ordered : bool, default False
         Whether the categories are ordered.
-    null : tuple of (NullKind, value), default (NON_NULLABLE, None)
+    null : tuple of (NullKind, value), optional
         How what is missing is marked: for masks the value, 0 or 1, that means missing; for sentinels the sentinel.
+        Where it is not given, `validity` is a mask of bits in which 0 means missing, as Arrow's are.
     null_count : int, optional
         How many elements are missing; counted when it is asked for where it is not given.
     offset : int, default 0
@@ -62,7 +63,9 @@ class Column(Parts, ArrowDunders):
     Raises
     ------
     ValueError
-        When a buffer is missing or too small.
+        When a buffer is missing or too small, or arguments contradict one another.
+    TypeError
+        For an argument of the wrong type.
 
     Notes
     -----
@@ -75,12 +78,26 @@ class Column(Parts, ArrowDunders):
     >>> numbers = Column("i", 3, data=as_buffer(bytes([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])))
     >>> numbers.tolist(), numbers.strides
     ([1, 2, 3], (4,))
+    >>> masked = Column("C", 4, data=as_buffer(b"abcd"), validity=as_buffer(bytes([0b1011])))
+    >>> masked.tolist(), masked.null_count
+    ([97, 98, None, 100], 1)
+    >>> text = Column("u", 2, data=as_buffer(b"yesno"), offsets=as_buffer(bytes([0, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0])))
+    >>> text.tolist()
+    ['yes', 'no']
     """
 
     __slots__ = ()
 
+    def __iter__(self) -> "Iterator[Any]":
+        """Yield the elements as Python objects, as `tolist` has them."""
+        return iter(self.tolist())
+
     def tolist(self) -> list[Any]:
-        """Return the elements as Python objects, None where one is missing."""
+        """Return the elements as Python objects, None where one is missing.
+
+        Times are NumPy's `datetime64` and `timedelta64`, which have units that Python's lack; zoned ones are UTC.
+        Offsets, codes and text are checked: ProducerError where they cannot be.
+        """
         from .objects import to_objects
 
         return to_objects(self)

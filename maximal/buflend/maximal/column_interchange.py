@@ -104,7 +104,7 @@ def _fitted(piece: Piece, type: Type) -> Piece:  # noqa: A002
     """
     layout = type.layout
     data = 1 if type.dtype.bits == 1 else 8 * type.width
-    mask = 1 if piece.null[0] == NullKind.USE_BITMASK else 8
+    mask = {NullKind.USE_BITMASK: 1, NullKind.USE_BYTEMASK: 8}.get(piece.null[0], 0)  # else one that nobody reads
     moved = piece.offset & ~7 if 1 in (data, mask) else piece.offset
     offset, buffers = piece.offset - moved, dict(piece.buffers)
     for name, step, more in (
@@ -113,9 +113,10 @@ def _fitted(piece: Piece, type: Type) -> Piece:  # noqa: A002
         ("offsets", layout.offset_bits if layout else 0, 1),
     ):
         if step and name in buffers:
-            start = moved * step // 8
+            held = buffers[name]._bufsize  # of no elements it may be less than lies before them
+            start = min(moved * step // 8, held)
             end = start - (-(offset + piece.size + more) * step // 8)
-            buffers[name] = _part(buffers[name], start, min(end, buffers[name]._bufsize))
+            buffers[name] = _part(buffers[name], start, min(end, held))
     return piece._replace(offset=offset, validity_offset=offset, buffers=buffers)
 
 

@@ -56,8 +56,9 @@ def copied(source: object, result: object) -> list[Copied]:
     >>> print(*copied(array, np.asarray(as_column(array))), *copied(array, array + 1), sep=", ")
     data: 24 bytes, shared, data: 24 bytes, copied
     """
-    lent = sorted({(start, start + size) for _, start, size in _regions(source)})
-    return [Copied(part, size, _within(start, start + size, lent)) for part, start, size in _regions(result) if size]
+    lender, taker = _columns(source), _columns(result)  # held together: what one copied would lie where the other did
+    lent = sorted({(start, start + size) for _, start, size in _regions(lender)})
+    return [Copied(part, size, _within(start, start + size, lent)) for part, start, size in _regions(taker) if size]
 
 
 def _within(start: int, end: int, regions: list[tuple[int, int]]) -> int:
@@ -71,18 +72,22 @@ def _within(start: int, end: int, regions: list[tuple[int, int]]) -> int:
     return found
 
 
-def _regions(obj: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield name, address and bytes of all buffers."""
+def _columns(obj: Any) -> list[tuple[str, Column]]:
+    """Return the columns of an object, each with what stands before the names of its buffers."""
     try:
         column = None if isinstance(obj, Table) else as_column(obj)
     except TypeError:
         column = None
     if column is not None and column.dtype.format != "+s":
-        yield from _of_column(column, "")
-        return
+        return [("", column)]
     table = as_table(obj)
-    for name, one in zip(table.column_names(), table.columns, strict=True):
-        yield from _of_column(one, f"{name}.")
+    return [(f"{name}.", one) for name, one in zip(table.column_names(), table.columns, strict=True)]
+
+
+def _regions(columns: list[tuple[str, Column]]) -> Iterator[tuple[str, int, int]]:
+    """Yield name, address and bytes of all buffers."""
+    for prefix, column in columns:
+        yield from _of_column(column, prefix)
 
 
 def _of_column(column: Column, prefix: str) -> Iterator[tuple[str, int, int]]:

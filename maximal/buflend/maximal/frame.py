@@ -35,11 +35,11 @@ def dataframe_to_ndarrays(df: Any, *, allow_copy: bool = True) -> "dict[str, Col
 
     Parameters, result and errors are those of `buflend.minimal.dataframe_to_ndarrays`. Here whatever `as_table` reads
     is taken: where a frame offers Arrow's capsules beside `__dataframe__`, the capsules are read, since they carry
-    their own release and say more. With `allow_copy=False` it is `__dataframe__`, which can be told so.
+    their own release and say more. What a producer copies to make them `allow_copy=False` cannot refuse.
     """
     if offers(df, "__dataframe__") and not isinstance(df, Table):
         capsules = offers(df, "__arrow_c_stream__") or offers(df, "__arrow_c_array__") or is_native_table(df)
-        if not allow_copy or not capsules:
+        if not capsules:
             from ..shared.frame import read_frame
 
             return read_frame(df, allow_copy=allow_copy)

@@ -25,8 +25,9 @@ from ..shared.validity import describe_mask, from_values
 from .buffer import Buffer, as_buffer
 from .column import Column
 from .elements import elements
+from .fault import fault
 from .nulls import count, present
-from .piece import MASKS, NO_NULLS, UNKNOWN, Piece, Type, fault
+from .piece import MASKS, NO_NULLS, UNKNOWN, Piece, Type
 
 # NumPy's characters of integers and floats -> Arrow's format.
 _FORMATS = {
@@ -77,7 +78,16 @@ def _join(read: list[tuple[Type, Piece]], context: Context, name: str = "") -> C
         types = {type_ for type_, _ in filled}
     if len(types) > 1:
         raise context.broken("dtype", sorted(str(type_.dtype) for type_ in types), "one type in all chunks")
-    return Column._make(filled[0][0]._replace(name=name), tuple([piece for _, piece in filled]))
+    return Column._make(filled[0][0]._replace(name=name), _alike([piece for _, piece in filled], context))
+
+
+def _alike(pieces: list[Piece], context: Context) -> tuple[Piece, ...]:
+    """Return pieces whose categories are of one type; where there are no categories, the type is not known."""
+    known = [piece.dictionary for piece in pieces if piece.dictionary]
+    stored = {dictionary.dtype for dictionary in known}
+    if len(stored) > 1:
+        raise context.broken("categories: dtype", sorted(map(str, stored)), "one type in all chunks")
+    return tuple([piece._replace(dictionary=piece.dictionary or known[0]) if known else piece for piece in pieces])
 
 
 def _wide(type: Type, piece: Piece) -> tuple[Type, Piece]:  # noqa: A002 - the record's name

@@ -29,8 +29,10 @@ def unpack(raw: bytes | None) -> dict[str, str]:
     return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
-def pack(given: Mapping[str, str]) -> bytes | None:
+def pack(given: "Mapping[str, str] | object") -> bytes | None:
     """Return the bytes, None for an empty mapping."""
+    if not isinstance(given, Mapping) or not all(isinstance(part, str) for pair in given.items() for part in pair):
+        raise TypeError(f"metadata: got {given!r}, expected a mapping of text to text")
     if not given:
         return None
     parts = [_LENGTH.pack(len(given))]

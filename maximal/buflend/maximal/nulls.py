@@ -76,6 +76,7 @@ def _by_values(piece: Piece, type: Type) -> "NDArray[np.bool_] | None":  # noqa:
     """Return what is present by the values themselves, NaN or a sentinel."""
     from ..shared.text import read_strings
     from ..shared.validity import from_values
+    from .convert import unpack_bits
     from .elements import elements
 
     context = Context("column", allow_copy=True)
@@ -86,6 +87,12 @@ def _by_values(piece: Piece, type: Type) -> "NDArray[np.bool_] | None":  # noqa:
         chunk.parts["offsets"] = Part("offsets", piece.buffers["offsets"], offsets, context)
         chunk.parts["data"] = Part("data", piece.buffers["data"], type.dtype, context)
         return from_values(chunk, read_strings(chunk, None))
+    if type.dtype.kind == DtypeKind.BOOL:  # bytes may hold a sentinel that is neither 0 nor 1
+        packed = type.dtype.bits == 1
+        data = piece.buffers["data"]
+        return from_values(
+            chunk, unpack_bits(data, piece.offset, piece.size) if packed else elements(piece, type).view("u1")
+        )
     stored = elements(piece, type)
     if stored.dtype.kind in "Mm":
         stored = stored.view(stored.dtype.str[0] + "i8")

@@ -6,14 +6,15 @@ Lives here: the constructor, the parts by name, and the cutting. Must not know: 
 from typing import TYPE_CHECKING, Any, Self
 
 from ..shared.arrow_c import NULLABLE, ORDERED
-from ..shared.arrow_format import parse_format
 from ..shared.chunk import Dtype
 from ..shared.device import HOST_READABLE, Device, device_name
 from ..shared.interchange import DtypeKind, NullKind
+from . import arguments
 from .buffer import Buffer
+from .fault import fault, fault_of_ends
 from .metadata import pack
 from .offer import ARROW, HOST, ONE_PIECE
-from .piece import NO_NULLS, UNKNOWN, Piece, Type, fault
+from .piece import ARROW_NULLS, NO_NULLS, UNKNOWN, Piece, Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ class Parts:
         children: "Sequence[Column]" = (),
         dictionary: "Column | None" = None,
         ordered: bool = False,
-        null: tuple[int, Any] = NO_NULLS,
+        null: tuple[int, Any] | None = None,
         null_count: int | None = None,
         offset: int = 0,
         byte_offset: int = 0,
@@ -55,33 +56,39 @@ class Parts:
         name: str = "",
         metadata: "Mapping[str, str] | None" = None,
     ) -> None:
-        if isinstance(dtype, str):
-            layout = parse_format(dtype)
-            kind = layout.kind if dictionary is None else DtypeKind.CATEGORICAL
-            dtype = (kind, layout.bits, dtype, "=")
-        null = NullKind(null[0]), null[1]
-        given = {"validity": validity, "data": data, "offsets": offsets, "sizes": sizes, "type_ids": type_ids}
+        whole = dictionary is not None
         flags = (ORDERED if ordered else 0) | NULLABLE
-        self._type = Type(Dtype(*dtype), name, flags, pack(metadata or {}))
+        described = arguments.dtype(dtype, categorical=whole)
+        self._type = type_ = Type(described, arguments.text(name, "name"), flags, pack(metadata or {}))
+        given = {"validity": validity, "data": data, "offsets": offsets, "sizes": sizes, "type_ids": type_ids}
+        if null is None:
+            null = NO_NULLS if validity is None else ARROW_NULLS
+        marked = arguments.null(null, type_)
+        size = arguments.integer(size, "size")
+        offset = arguments.integer(offset, "offset", 0, arguments.MOST - size)
         piece = Piece(
             size,
             offset,
-            {part: buffer for part, buffer in given.items() if buffer is not None},
-            null,
-            0 if null == NO_NULLS else UNKNOWN if null_count is None else null_count,
-            byte_offset,
-            self._type.width if strides is None else strides[0],
-            offset if validity_offset is None else validity_offset,
-            variadic=tuple(variadic),
-            children=tuple(children),
-            dictionary=dictionary,
+            arguments.buffers(given),
+            marked,
+            0 if marked == NO_NULLS else UNKNOWN,
+            arguments.integer(byte_offset, "byte_offset"),
+            arguments.stride(strides, type_),
+            offset if validity_offset is None else arguments.integer(validity_offset, "validity_offset"),
+            variadic=arguments.instances(variadic, Buffer, "variadic"),
+            children=arguments.instances(children, Parts, "children"),
+            dictionary=arguments.instances((dictionary,), Parts, "dictionary")[0] if whole else None,
         )
-        if wrong := fault(piece, self._type):
+        if null_count is not None:
+            piece = piece._replace(null_count=arguments.integer(null_count, "null_count", 0, size))
+        if wrong := fault(piece, type_) or fault_of_ends(piece, type_):
             raise ValueError(wrong)
         self._pieces = (piece,)
         self._allow_copy = True
         self._can = -1
         self._form = None
+
+    __init__.__qualname__ = "Column.__init__"  # the class whose constructor a caller sees
 
     @classmethod
     def _make(cls, type: Type, pieces: tuple[Piece, ...], *, allow_copy: bool = True) -> Self:  # noqa: A002 - the record's name
@@ -95,15 +102,15 @@ class Parts:
         return made
 
     def _look(self) -> int:
-        arrow = (
-            ARROW if self._type.dtype.format and all(child._look() & ARROW for child in self._pieces[0].children) else 0
-        )
+        parts = [*self._pieces[0].children, self._pieces[0].dictionary]
+        known = self._type.dtype.format and all(part is None or part._look() & ARROW for part in parts)
+        arrow = ARROW if known else 0
         one = ONE_PIECE if len(self._pieces) == 1 else 0
         return arrow | one | (HOST if self.device[0] in HOST_READABLE else 0)
 
     def rename(self, name: str) -> Self:
         """Return the column under another name; nothing is copied."""
-        if name == self._type.name:
+        if arguments.text(name, "name") == self._type.name:
             return self
         return self._make(self._type._replace(name=name), self._pieces, allow_copy=self._allow_copy)
 
@@ -214,6 +221,12 @@ class Parts:
     def nullable(self) -> bool:
         """Whether a schema lets elements be missing."""
         return bool(self._type.flags & NULLABLE)
+
+    @property
+    def timezone(self) -> str | None:
+        """The zone whose local times the values, which are UTC, stand for; None where there is none."""
+        text = self.dtype.format
+        return text.partition(":")[2] or None if text.startswith("ts") else None
 
     @property
     def children(self) -> "tuple[Column, ...]":

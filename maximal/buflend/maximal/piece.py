@@ -14,7 +14,7 @@ from ..shared.arrow_c import NULLABLE
 from ..shared.arrow_format import Layout, parse_format
 from ..shared.chunk import Dtype
 from ..shared.device import CPU, Device
-from ..shared.interchange import DtypeKind, NullKind
+from ..shared.interchange import NullKind
 from .buffer import Buffer
 
 if TYPE_CHECKING:
@@ -151,58 +151,3 @@ def _cut_at(pieces: "tuple[Piece, ...]", bounds: list[int]) -> "Iterator[Piece]"
         low, high = before - start, bound - start
         yield piece if (low, high) == (0, piece.size) else piece.cut(low, high)
         before = bound
-
-
-def fault(piece: Piece, type: Type) -> str:  # noqa: A002 - the record's name
-    """Return which buffer or child is missing or too small for the elements, or nothing. No memory is read."""
-    if piece.size < 0 or piece.offset < 0:
-        return f"size and offset are {piece.size} and {piece.offset}, expected 0 or more"
-    if wrong := _fault_of_children(piece, type):
-        return wrong
-    for name, (low, high) in _needs(piece, type).items() if piece.size else ():
-        held = piece.buffers[name].bufsize if name in piece.buffers else 0
-        if low < 0 or high > held:
-            return f"{name} needs the bytes from {low} to {high}, but its buffer has {held}"
-    return ""
-
-
-def _fault_of_children(piece: Piece, type: Type) -> str:  # noqa: A002
-    layout, children = type.layout, piece.children
-    if (piece.dictionary is None) == (type.dtype.kind == DtypeKind.CATEGORICAL):
-        return "dictionary: expected one where the kind is CATEGORICAL, and there alone"
-    if layout and piece.dictionary is None and layout.children not in (None, len(children)):
-        return f"children: got {len(children)}, expected {layout.children}"
-    parts = children if piece.dictionary is None else (piece.dictionary,)
-    if any(len(part._pieces) > 1 for part in parts):
-        return "children and dictionary: expected columns in one piece"
-    end = piece.offset + piece.size
-    if type.dtype.format[:3] in ("+s", "+us") and any(child.size() < end for child in children):
-        return f"children: got {[child.size() for child in children]} elements, expected {end} or more"
-    return ""
-
-
-def _needs(piece: Piece, type: Type) -> dict[str, tuple[int, int]]:  # noqa: A002
-    """Return, by buffer, the lowest byte and the end of the highest that the elements need."""
-    size, end = piece.size, piece.offset + piece.size
-    needs: dict[str, tuple[int, int]] = {}
-    layout = type.layout
-    names = layout.buffers if layout else ("data",)
-    if "data" in names and not type.is_text:
-        if type.width:
-            reach = [piece.byte_offset + i * piece.stride for i in (piece.offset, end - 1)]
-            needs["data"] = min(reach), max(reach) + type.width
-        elif type.dtype.bits:
-            needs["data"] = 0, -(-end * type.dtype.bits // 8)
-    if layout and layout.offset_bits:
-        width = layout.offset_bits // 8
-        more = 0 if "sizes" in names or "type_ids" in names else 1
-        needs["offsets"] = 0, (end + more) * width
-        if "sizes" in names:
-            needs["sizes"] = 0, end * width
-    if "type_ids" in names:
-        needs["type_ids"] = 0, end
-    if piece.null[0] in MASKS:
-        unit = 8 if piece.null[0] == NullKind.USE_BITMASK else 1
-        reach = [piece.validity_offset + i * piece.validity_stride for i in (0, size - 1)]
-        needs["validity"] = min(reach) // unit, max(reach) // unit + 1
-    return needs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..shared.context import Context
-from ..shared.errors import ProducerError
+from ..shared.errors import CopyRequiredError, ProducerError
 from ..shared.memory import offers
 from . import arrow_source
 from .column import Column
@@ -73,10 +73,10 @@ def as_table(obj: object, *, allow_copy: bool = True) -> Table:
     obj : object
         A `Table`, which is returned as it is; a mapping of names to what `as_column` reads; a structured or
         two-dimensional array of NumPy; a DataFrame of pandas; or an object that offers, in this order: Arrow's capsules
-        (array, stream, device array, device stream); `__dataframe__`. With `allow_copy=False` the order is the other
-        way round, since capsules cannot be told to refuse.
+        (array, stream, device array, device stream); `__dataframe__`.
     allow_copy : bool, default True
-        Whether what has no common layout may be copied.
+        Whether what has no common layout may be copied here. What a producer copies to make its capsules cannot be
+        told.
 
     Returns
     -------
@@ -100,19 +100,29 @@ def as_table(obj: object, *, allow_copy: bool = True) -> Table:
     """
     if isinstance(obj, Table):
         return obj
+    if isinstance(obj, Column) and obj.dtype.format == "+s" and obj.num_chunks() == 1 and obj.null_count == 0:
+        return _table("children: name", [(child.name, child) for child in obj.children])
     if isinstance(obj, Mapping):
-        return Table({name: as_column(value, allow_copy=allow_copy) for name, value in obj.items()})
+        return Table({name: _named(name, value, allow_copy=allow_copy) for name, value in obj.items()})
     native = _native_table(obj, allow_copy=allow_copy)
     if native is not None:
         return native
     readers = (_table_by_arrow, _table_by_interchange)
-    table: Table | None = first_answer(obj, readers if allow_copy else readers[::-1], allow_copy=allow_copy)
+    table: Table | None = first_answer(obj, readers, allow_copy=allow_copy)
     if table is not None:
         return table
     raise TypeError(
         f"cannot read a {_name(obj)} as a table: looked for a mapping of names to arrays, an array of NumPy, a "
         "DataFrame of pandas, Arrow's capsules and __dataframe__"
     )
+
+
+def _named(name: object, value: object, *, allow_copy: bool) -> Column:
+    """Return the column of a mapping's value; an error says which."""
+    try:
+        return as_column(value, allow_copy=allow_copy)
+    except (TypeError, CopyRequiredError) as error:
+        raise type(error)(f"column {name!r}: {error}") from error
 
 
 def _name(obj: object) -> str:
@@ -188,15 +198,17 @@ def _table_by_arrow(obj: Any, *, allow_copy: bool) -> Table | None:  # noqa: ARG
         return None
     field = chunks[0]
     columns = arrow_source.to_columns(chunks)
-    names = [child.name for child in field.children]
-    if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ProducerError(
-            "ArrowSchema.children: name", got=twice, expected="names that are unique", hint="rename the columns"
-        )
-    made = Table(dict(zip(names, columns, strict=True)))
+    made = _table("ArrowSchema.children: name", [(column.name, column) for column in columns])
     made._metadata = field.metadata
     return made
+
+
+def _table(whose: str, pairs: list[tuple[str, Column]]) -> Table:
+    names = [name for name, _ in pairs]
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ProducerError(whose, got=twice, expected="names that are unique", hint="rename the columns")
+    return Table(dict(pairs))
 
 
 def _table_by_interchange(obj: Any, *, allow_copy: bool) -> Table | None:

@@ -109,7 +109,8 @@ def to_array(table: "Table", dtype: "DTypeLike | None", copy: bool | None) -> "N
         dtype = parts[0].dtype if len({part.dtype for part in parts}) == 1 else _common(parts)
     made = np.empty((len(table), len(parts)), dtype, order="F")
     for i, part in enumerate(parts):
-        made[:, i] = part
+        # Times stay what they are among objects: NumPy would make integers of nanoseconds.
+        made[:, i] = list(part) if made.dtype.hasobject and part.dtype.kind in "Mm" else part
     return made
 
 

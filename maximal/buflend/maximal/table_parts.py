@@ -4,6 +4,7 @@ Lives here: the constructor, the parts, the cutting into chunks. Must not know: 
 data-apis/dataframe-api, `protocol/dataframe_protocol.py` (version 0).
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from ..shared.interchange import DtypeKind
@@ -14,7 +15,7 @@ from .offer import ARROW, HOST, ONE_PIECE
 from .piece import align
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .arrow_form import Form
     from .piece import Piece
@@ -29,9 +30,13 @@ class Columns:
     """Of the dataframe interchange protocol."""
 
     def __init__(self, columns: "Mapping[str, Column]") -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"columns: got a {type(columns).__name__}, expected a mapping of names to Columns")
         pairs: Iterable[tuple[object, object]] = columns.items()
         for name, column in pairs:
-            if not isinstance(name, str) or not isinstance(column, Column):
+            if not isinstance(name, str):
+                raise TypeError(f"column names: got {name!r}, expected text")
+            if not isinstance(column, Column):
                 got = type(column).__name__
                 raise TypeError(f"column {name!r}: got a {got}, expected a Column; as_table makes them of arrays")
         lengths = {name: column.size() for name, column in columns.items()}
@@ -71,6 +76,18 @@ class Columns:
         if isinstance(key, slice):
             return self._with(self._names, [column[key] for column in self._columns])
         return self._columns[self._number(key)]
+
+    def keys(self) -> "list[str]":
+        """Return the names, so that `dict(table)` has the columns by name."""
+        return list(self._names)
+
+    def __iter__(self) -> "Iterator[str]":
+        """Yield the names."""
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a column of that name."""
+        return name in self._names
 
     def __len__(self) -> int:
         """Return the number of rows."""

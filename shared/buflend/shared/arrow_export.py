@@ -60,6 +60,8 @@ _schema_words, _write_words = struct.Struct("=3Q2q4Q").pack, struct.Struct("=5q5
 
 def prepare_schema(field: Field) -> Prepared:
     """Return what `schema_capsule` takes as well, and faster."""
+    if "\0" in field.format + field.name:
+        raise ValueError(f"column {field.name!r} of type {field.format!r}: Arrow's texts end before the first NUL")
     texts = [ctypes.create_string_buffer(text.encode()) for text in (field.format, field.name)]
     if field.metadata:
         texts.append(ctypes.create_string_buffer(field.metadata))

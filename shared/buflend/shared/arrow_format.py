@@ -111,7 +111,7 @@ def parse_format(text: str) -> Layout:
         return found
     head, colon, tail = text.partition(":")
     if not colon:
-        raise ValueError(f"format: got {text!r}, expected one of Arrow's")
+        raise ValueError(f"format: got {text!r}, expected one of Arrow's, such as 'l' for int64")
     if head in _TIMESTAMPS:
         return Layout(Kind.DATETIME, 64, _FIXED)
     numbers = [_number(part, text) for part in tail.split(",")] if tail else []
