@@ -38,11 +38,9 @@ def find(version: str) -> str | None:
 
 
 FOUND = {version: path for version in VERSIONS if (path := find(version))}
-# What these test, or read from, is the command, whose measurements are not in the wheel.
-OF_THE_COMMAND = (
-    *("bars", "battery", "battery_shown", "compare", "contradictions", "make", "pages", "producer", "reader", "tables"),
-    *("timing", "who", "wording"),
-)
+# Tests of the command, which take as long as all others: one Python is enough for what measures the others' libraries.
+OF_THE_COMMAND = ("bars", "battery", "battery_shown", "compare", "make", "pages", "tables", "timing", "who", "wording")
+FED_BY_IT = ("contradictions", "producer", "reader")  # they read frames that its producer makes
 NOT_FOUND = f"no working interpreter on PATH or in {PYENV}"
 
 
@@ -56,13 +54,19 @@ def install(session: nox.Session, *arguments: str) -> None:
         stamp.touch()
 
 
+def left_out(*names: str) -> list[str]:
+    """Return the options that leave out test files."""
+    return [f"--ignore={Path('tests', f'test_{name}.py')}" for name in names]
+
+
 def tests(session: nox.Session) -> None:
-    """Run all tests and doctests on the checkout."""
+    """Run the tests and doctests on the checkout; those of the command on one Python."""
     install(session, "--editable", ".", "--group", "test")
     if os.environ.get("BUFLEND_FRAMEWORKS") and session.name == "tests-3.11":
         install(session, "--group", "frameworks")
         install(session, "--editable", ".", "--group", "cuda")
-    session.run(*PYTEST, *session.posargs)
+    everything = session.name == f"tests-{min(FOUND)}"
+    session.run(*PYTEST, *(() if everything else left_out(*OF_THE_COMMAND)), *session.posargs)
 
 
 def wheel(session: nox.Session) -> None:
@@ -83,7 +87,7 @@ def wheel(session: nox.Session) -> None:
     session.chdir(neutral)
     settings = ["--config-file", str(tree / "pyproject.toml"), "--rootdir", str(tree), "-o", "pythonpath="]
     parts = [f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")]
-    of_the_command = [f"--ignore={tree / 'tests' / f'test_{name}.py'}" for name in OF_THE_COMMAND]
+    of_the_command = [f"--ignore={tree / 'tests' / f'test_{name}.py'}" for name in (*OF_THE_COMMAND, *FED_BY_IT)]
     installed = {"BUFLEND_TEST_INSTALLED": "1"}  # makes the tests fail where they meet the checkout
     run = [*PYTEST, "-m", "not peers", *settings, *of_the_command, str(tree / "tests"), "--pyargs", *parts]
     session.run(*run, *session.posargs, env=installed)
@@ -92,8 +96,8 @@ def wheel(session: nox.Session) -> None:
 def oldest(session: nox.Session) -> None:
     """Run the tests that need only NumPy, with the lowest that is supported and no peer."""
     install(session, "--editable", ".", "--group", "oldest")
-    of_the_command = [f"--ignore=tests/{name}.py" for name in ("test_compare", "test_who")]  # they import rich and more
-    session.run(*PYTEST, "-m", "not peers", *of_the_command, "tests", "minimal", "shared", *session.posargs)
+    run = [*PYTEST, "-m", "not peers", *left_out(*OF_THE_COMMAND), "tests", "minimal", "shared"]
+    session.run(*run, *session.posargs)
 
 
 def register(name: str, function: object, version: str | None) -> None:

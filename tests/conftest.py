@@ -1,5 +1,6 @@
 """What tests share: the checkout, and a fresh interpreter that finds the same `buflend` as the tests do."""
 
+import gc
 import os
 import re
 import subprocess
@@ -67,6 +68,13 @@ def run_python(tmp_path: Path) -> Run:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_collections() -> None:
+    """Put aside what is alive, pandas and all: collections, of which tests ask many, then look at their own objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -133,7 +133,7 @@ def test_values(source: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("kept", ["n", "t"])
 def test_a_column_lives_without_its_table(source: str, kept: str) -> None:
-    for _ in range(20):
+    for _ in range(5):
         found = columns(SOURCES[source]())
         chunks = found.pop(kept)
         owners = {id(chunk.owner) for rest in found.values() for chunk in rest}

@@ -141,7 +141,6 @@ def test_a_peer_s_known_fault_is_named_with_its_report() -> None:
     assert readers.known("pandas", cases["sentinel-none"]) == ""  # a lie, which maximal has to refuse
 
 
-@pytest.mark.skipif(not hasattr(maximal, "as_table"), reason="maximal makes no tables here")
 def test_what_peers_misread_through_maximal_is_known() -> None:
     consumers = battery.measure(lambda _text, _fraction: None)["consumers"]
     for name in THROUGH:

@@ -149,6 +149,19 @@ def test_a_column_that_lies_otherwise_says_what_to_do() -> None:
     assert plain.for_interchange().get_buffers()["data"] == (plain.data, (0, 64, "l", "="))
 
 
+@pytest.mark.peers
+def test_capsules_are_read_where_nothing_may_be_copied_too() -> None:
+    """By `__dataframe__` polars says of this slice [0, None], pandas of its own [1, 2] (both known, no report found)."""
+    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    some = pl.DataFrame({"a": [1, None, 3, None]}).slice(1, 2)
+    rows = pd.DataFrame({"a": pd.array([1, 2, 3, 4], "int64[pyarrow]")}).iloc[2:]
+    for allow_copy in (True, False):
+        assert as_table(some, allow_copy=allow_copy)["a"].tolist() == [None, 3]
+        assert as_table(rows, allow_copy=allow_copy)["a"].tolist() == [3, 4]
+        assert dataframe_to_ndarrays(rows, allow_copy=allow_copy)["a"].tolist() == [3, 4]
+
+
 def test_masks_of_any_kind_go_out_as_they_are() -> None:
     masked = as_column(np.ma.MaskedArray([1, 2, 3], mask=[0, 1, 0])).for_interchange()
     assert masked.describe_null == (4, 1)
