@@ -151,7 +151,7 @@ def test_a_column_that_lies_otherwise_says_what_to_do() -> None:
 
 @pytest.mark.peers
 def test_capsules_are_read_where_nothing_may_be_copied_too() -> None:
-    """By `__dataframe__` polars says of this slice [0, None], pandas of its own [1, 2] (both known, no report found)."""
+    """By `__dataframe__` polars says of this slice [0, None], pandas of its own [1, 2] (no reports found)."""
     pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     some = pl.DataFrame({"a": [1, None, 3, None]}).slice(1, 2)

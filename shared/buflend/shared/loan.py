@@ -142,8 +142,8 @@ def live_exports() -> list[Export]:
     Notes
     -----
     Nothing is recorded when something is lent. The loans are found among all objects of the garbage collector, which
-    takes tens of milliseconds for a million of them; objects that `gc.freeze` has put aside are not found. The collector
-    shows objects that other threads are still making: call it for diagnosis, not beside threads at work.
+    takes tens of milliseconds for a million of them; objects that `gc.freeze` has put aside are not found. The
+    collector shows objects that other threads are still making: call it for diagnosis, not beside threads at work.
     """
     objects = gc.get_objects()
     kept = _kept_shells(objects)
