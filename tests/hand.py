@@ -45,3 +45,9 @@ def column(dtype: Any, size: int, **parts: Any) -> Column:
     buffers = {name: as_buffer(value) if isinstance(value, bytes) else value for name, value in parts.items()}
     buffers["variadic"] = [as_buffer(value) for value in parts.get("variadic", ())]
     return Column(dtype, size, **buffers)
+
+
+def unchecked(dtype: Any, size: int, **parts: Any) -> Column:
+    """Return such a column without what a constructor sees: that its parts are large enough for the elements."""
+    made = column(dtype, 0, **parts)
+    return Column._make(made._type, (made._piece._replace(size=size),))

@@ -8,7 +8,8 @@ from buflend.maximal import Column
 from buflend.maximal.text_views import to_large_text
 from buflend.shared import ProducerError
 
-from .hand import column, i8, i32, i64, inline, packed, pointing
+from .hand import i8, i32, i64, inline, packed, pointing
+from .hand import unchecked as column
 
 INTS = column("i", 6, data=i32(0, 1, 2, 3, 4, 5))
 TEXT = column("u", 2, offsets=i32(0, 1, 2), data=b"a\xff")
