@@ -208,6 +208,14 @@ def test_each_case_was_run_once(ours: dict[str, dict[str, Any]]) -> None:
     assert list(ours) == list(CASES)
 
 
+@pytest.mark.parametrize("name", [name for name in CONSUMERS if name.endswith(" from maximal")])
+def test_what_peers_misread_through_maximal_is_known(measured: Measured, name: str) -> None:
+    results = measured.part["consumers"][name]["results"]
+    bad = {case: one for case, one in results.items() if one["outcome"] != "right"}
+    told = {case: one["detail"] for case, one in bad.items() if not any("known: " in each for each in one["remarks"])}
+    assert told == {}
+
+
 @pytest.mark.parametrize("name", ["bitmask-offset-9", "short-data", "outlives-int64"])
 def test_without_fork_the_outcome_is_the_same(ours: dict[str, dict[str, Any]], name: str) -> None:
     (apart,) = battery.run(CONSUMERS["minimal"], "--apart", "--case", name)

@@ -139,13 +139,3 @@ def test_a_peer_s_known_fault_is_named_with_its_report() -> None:
     assert readers.known("pandas", cases["no-copy-int8"]).endswith("(no report found)")
     assert readers.known("pandas", cases["plain-offset-9"]) == ""
     assert readers.known("pandas", cases["sentinel-none"]) == ""  # a lie, which maximal has to refuse
-
-
-def test_what_peers_misread_through_maximal_is_known() -> None:
-    consumers = battery.measure(lambda _text, _fraction: None)["consumers"]
-    for name in THROUGH:
-        bad = {case: one for case, one in consumers[name]["results"].items() if one["outcome"] != "right"}
-        told = {
-            case: one["detail"] for case, one in bad.items() if not any("known: " in each for each in one["remarks"])
-        }
-        assert told == {}, name
