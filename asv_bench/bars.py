@@ -303,8 +303,9 @@ def frames(rounds: int) -> Iterator[Row]:
         "pyarrow": (table, pyarrow.interchange.from_dataframe),
     }
     for name, (source, reader) in readers.items():
-        sides = (lambda source=source: maximal.as_table(source), lambda source=source: reader(_Protocol(source)))  # noqa: B023
-        measured = in_turns(rounds, *(lambda side=side: Timer(side).timeit(1) for side in sides))
+        names = {"as_table": maximal.as_table, "source": source, "reader": reader, "shown": _Protocol(source)}
+        timers = [Timer(statement, globals=names) for statement in ("as_table(source)", "reader(shown)")]
+        measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(1) for timer in timers))
         yield row(FRAMES[name], measured, 1e3, "ms")  # type: ignore[arg-type]
 
 

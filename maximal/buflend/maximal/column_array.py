@@ -12,9 +12,8 @@ from ..shared.column import read_column
 from ..shared.device import require_host
 from ..shared.errors import ProducerError
 from ..shared.interchange import NAT, TIMES, DtypeKind, NullKind
-from ..shared.validity import as_bools
+from ..shared.validity import as_bools, unpack_bits
 from .column_interchange import for_interchange
-from .convert import unpack_bits
 from .elements import elements, numpy_dtype
 from .nulls import present
 from .piece import Piece, Type

@@ -99,7 +99,7 @@ def _copied(pieces: "Sequence[Piece]", type: Type) -> "NDArray[Any]":  # noqa: A
     """Return the values one after another, in native byte order, in memory of their own."""
     import numpy as np
 
-    from .convert import unpack_bits
+    from ..shared.validity import unpack_bits
     from .elements import elements, numpy_dtype
 
     dtype = numpy_dtype(type)

@@ -12,7 +12,7 @@ from ..shared.context import Context
 from ..shared.interchange import INDEX_KINDS, NAT, NUMBERS, DtypeKind, NullKind
 from .buffer import Buffer, as_buffer
 from .nulls import Copy, in_phase, with_bitmap
-from .piece import Piece, Type
+from .piece import Piece, Type, byte_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _from_its_start(piece: Piece) -> Piece:
     data = piece.buffers.get("data")
     if data is None or not piece.byte_offset:
         return piece
-    moved = _part(data, piece.byte_offset, data._bufsize)
+    moved = byte_range(data, piece.byte_offset, data._bufsize)
     return piece._replace(byte_offset=0, buffers=piece.buffers | {"data": moved})
 
 
@@ -116,17 +116,8 @@ def _fitted(piece: Piece, type: Type) -> Piece:  # noqa: A002
             held = buffers[name]._bufsize  # of no elements it may be less than lies before them
             start = min(moved * step // 8, held)
             end = start - (-(offset + piece.size + more) * step // 8)
-            buffers[name] = _part(buffers[name], start, min(end, held))
+            buffers[name] = byte_range(buffers[name], start, min(end, held))
     return piece._replace(offset=offset, validity_offset=offset, buffers=buffers)
-
-
-def _part(buffer: Buffer, start: int, end: int) -> Buffer:
-    """Return the bytes of a buffer from `start` to `end`, itself where that is all."""
-    if (start, end) == (0, buffer._bufsize):
-        return buffer
-    return Buffer(
-        buffer._ptr + start, end - start, owner=buffer._owner, device=buffer._device, readonly=buffer._readonly
-    )
 
 
 def get_buffers(column: "Column") -> dict[str, tuple[Buffer, Dtype] | None]:

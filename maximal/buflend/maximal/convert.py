@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..shared.arrays import to_ndarray
 from ..shared.chunk import NATIVE
 from ..shared.interchange import NullKind
-from ..shared.memory import Memory
 from .buffer import as_buffer
 from .elements import elements
 from .nulls import Copy, present
@@ -38,13 +36,6 @@ def pack_bits(flags: "NDArray[Any]", offset: int) -> "NDArray[np.uint8]":
     made = allocate(-(-(offset + len(flags)) // 8))
     made[:] = np.packbits(np.concatenate([np.zeros(offset, flags.dtype), flags]), bitorder="little")
     return made
-
-
-def unpack_bits(memory: Memory, start: int, size: int) -> "NDArray[np.uint8]":
-    """Return `size` bits from bit `start` on, one in a byte."""
-    first, phase = divmod(start, 8)
-    packed = to_ndarray(memory, "u1", -(-(phase + size) // 8), None, first)
-    return np.unpackbits(packed, count=phase + size, bitorder="little")[phase:]
 
 
 def is_plain(piece: Piece, type: Type) -> bool:  # noqa: A002 - the record's name

@@ -12,13 +12,13 @@ import numpy as np
 
 from ..shared.arrays import to_ndarray
 from ..shared.arrow_c import NULLABLE, ORDERED
+from ..shared.arrow_format import NUMBER_FORMATS
 from ..shared.categories import describe_categories, index_type
 from ..shared.chunk import NATIVE, Chunk, Dtype, Part, describe, settle_order, settle_width
 from ..shared.context import Context
 from ..shared.device import HOST_READABLE
 from ..shared.frame import gather
-from ..shared.interchange import INDEX_KINDS, DtypeKind, NullKind
-from ..shared.memory import Memory
+from ..shared.interchange import DtypeKind, NullKind
 from ..shared.numbers import DAY, check_times, number_type, time_type
 from ..shared.text import STRING_TYPE, checked_offsets
 from ..shared.validity import describe_mask, from_values
@@ -28,21 +28,6 @@ from .elements import elements
 from .fault import fault
 from .nulls import count, present
 from .piece import MASKS, NO_NULLS, UNKNOWN, Piece, Type
-
-# NumPy's characters of integers and floats -> Arrow's format.
-_FORMATS = {
-    "i1": "c",
-    "i2": "s",
-    "i4": "i",
-    "i8": "l",
-    "u1": "C",
-    "u2": "S",
-    "u4": "I",
-    "u8": "L",
-    "f2": "e",
-    "f4": "f",
-    "f8": "g",
-}
 
 
 def read_column(foreign: Any, context: Context) -> Column:
@@ -106,7 +91,7 @@ def _read(foreign: Any, context: Context) -> tuple[Type, Piece]:
     type_ = Type(dtype, flags=flags)
     null, lost = _nulls(chunk)
     if null[0] in MASKS:
-        buffers["validity"] = _buffer(chunk.parts["validity"].memory)
+        buffers["validity"] = as_buffer(chunk.parts["validity"].memory)
     piece = Piece(chunk.size, chunk.offset, buffers, null, lost, 0, type_.width, chunk.offset, dictionary=dictionary)
     if wrong := fault(piece, type_):
         raise context.broken("get_buffers()", wrong, f"buffers for {chunk.window} elements")
@@ -164,7 +149,7 @@ def _number(chunk: Chunk) -> Read:
 
 def _dtype(kind: int, character: str, order: str) -> Dtype:
     bits = 8 * int(character[1:])
-    return Dtype(DtypeKind(kind), bits, _FORMATS[character], "=" if order in NATIVE or bits == 8 else order)
+    return Dtype(DtypeKind(kind), bits, NUMBER_FORMATS[kind, bits], "=" if order in NATIVE or bits == 8 else order)
 
 
 def _bool(chunk: Chunk) -> Read:
@@ -205,7 +190,7 @@ def _text(chunk: Chunk) -> Read:
 
 def _native_offsets(chunk: Chunk, part: Part) -> Buffer:
     if part.dtype.order in NATIVE:
-        return _buffer(part.memory)
+        return as_buffer(part.memory)
     chunk.context.copy("the offsets are not in native byte order")
     width = part.dtype.bits // 8
     whole = to_ndarray(part.memory, f"{part.dtype.order}i{width}", part.memory.bufsize // width)
@@ -222,17 +207,13 @@ def _category(chunk: Chunk) -> Read:
         order = settle_order(chunk, part, DtypeKind.CATEGORICAL, DtypeKind.INT, DtypeKind.UINT)
         bits = settle_width(chunk, part)
     character = index_type(chunk, kind, bits, text)
-    dtype = _dtype(INDEX_KINDS[_FORMATS[character]], character, order)
+    dtype = _dtype(DtypeKind.INT if character[0] == "i" else DtypeKind.UINT, character, order)
     flags = NULLABLE | (ORDERED if ordered else 0)
     return dtype._replace(kind=DtypeKind.CATEGORICAL), _data(chunk), dictionary, flags
 
 
 def _data(chunk: Chunk) -> dict[str, Buffer]:
-    return {"data": _buffer(chunk.part("data").memory)} if chunk.size else {}
-
-
-def _buffer(memory: Memory) -> Buffer:
-    return Buffer(memory.ptr, memory.bufsize, owner=memory.owner, device=memory.device, readonly=memory.readonly)
+    return {"data": as_buffer(chunk.part("data").memory)} if chunk.size else {}
 
 
 _READERS: dict[int, Callable[[Chunk], Read]] = {

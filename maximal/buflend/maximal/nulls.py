@@ -13,8 +13,8 @@ from ..shared.context import Context
 from ..shared.device import HOST_READABLE
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import Memory, to_memoryview
-from .buffer import Buffer
-from .piece import ARROW_NULLS, MASKS, NO_NULLS, UNKNOWN, Piece, Type
+from .buffer import as_buffer
+from .piece import ARROW_NULLS, MASKS, NO_NULLS, UNKNOWN, Piece, Type, byte_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ def present(piece: Piece, type: Type) -> "NDArray[np.bool_] | None":  # noqa: A0
     """Return what is present in host memory, True = present; None where nothing is missing."""
     import numpy as np
 
-    from .convert import unpack_bits
+    from ..shared.validity import unpack_bits
 
     if type.dtype.kind == DtypeKind.NULL:
         return np.zeros(piece.size, np.bool_)
@@ -75,8 +75,7 @@ def present(piece: Piece, type: Type) -> "NDArray[np.bool_] | None":  # noqa: A0
 def _by_values(piece: Piece, type: Type) -> "NDArray[np.bool_] | None":  # noqa: A002
     """Return what is present by the values themselves, NaN or a sentinel."""
     from ..shared.text import read_strings
-    from ..shared.validity import from_values
-    from .convert import unpack_bits
+    from ..shared.validity import from_values, unpack_bits
     from .elements import elements
 
     context = Context("column", allow_copy=True)
@@ -119,7 +118,8 @@ def with_bitmap(piece: Piece, type: Type, copy: Copy) -> Piece:  # noqa: A002
 
 def in_phase(piece: Piece, copy: Copy) -> Piece:
     """Return the piece with its mask, if it has one, in the phase of `offset`, its bytes one after another."""
-    from .convert import allocate, pack_bits, unpack_bits
+    from ..shared.validity import unpack_bits
+    from .convert import allocate, pack_bits
 
     kind = piece.null[0]
     if kind not in MASKS:
@@ -146,16 +146,11 @@ def _shifted(piece: Piece, unit: int) -> Piece | None:
     if not shift:
         return piece
     mask = piece.buffers["validity"]
-    start = shift // unit
-    moved = Buffer(
-        mask._ptr + start, mask._bufsize - start, owner=mask._owner, device=mask._device, readonly=mask._readonly
-    )
+    moved = byte_range(mask, shift // unit, mask._bufsize)
     return piece._replace(buffers=piece.buffers | {"validity": moved}, validity_offset=piece.offset)
 
 
 def _masked(piece: Piece, mask: Any, null: tuple[NullKind, Any]) -> Piece:
-    from .buffer import as_buffer
-
     buffers = piece.buffers | {"validity": as_buffer(mask)}
     return piece._replace(buffers=buffers, null=null, validity_offset=piece.offset, validity_stride=1)
 

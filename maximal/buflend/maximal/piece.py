@@ -128,6 +128,15 @@ class Piece(NamedTuple):
         return CPU
 
 
+def byte_range(buffer: Buffer, start: int, end: int) -> Buffer:
+    """Return the bytes of a buffer from `start` to `end`, itself where that is all."""
+    if (start, end) == (0, buffer._bufsize):
+        return buffer
+    return Buffer(
+        buffer._ptr + start, end - start, owner=buffer._owner, device=buffer._device, readonly=buffer._readonly
+    )
+
+
 def align(columns: "Sequence[tuple[Piece, ...]]") -> "list[tuple[Piece, ...]]":
     """Return chunks of columns of the same length, with one piece of each column; only cut where the others are."""
     if not columns:

@@ -184,9 +184,10 @@ def _column_by_interchange(obj: Any, *, allow_copy: bool) -> Column | None:
 
 def _column_readers() -> Iterator[Callable[..., Column | None]]:
     """Yield what reads a column, cheapest first; a file is imported when those before it have found nothing."""
+    yield from (_column_by_arrow, _column_by_interchange)
     from .column_dlpack import read
 
-    yield from (_column_by_arrow, _column_by_interchange, read)
+    yield read
     from .column_interface import from_cuda_interface, from_exporter, from_interface
 
     yield from (from_cuda_interface, from_interface, from_exporter)

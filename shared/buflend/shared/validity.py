@@ -13,6 +13,7 @@ from .arrays import to_ndarray
 from .chunk import Chunk
 from .errors import EXITS
 from .interchange import MASKS, NAT, DtypeKind, NullKind
+from .memory import Memory
 
 Present = NDArray[np.bool_] | None
 
@@ -91,9 +92,14 @@ def unpack(chunk: Chunk, name: str) -> NDArray[np.bool_]:
     part = chunk.part(name)
     end = chunk.offset + chunk.size
     part.require(-(-end // 8), f"{chunk.window} bits")
-    start, phase = divmod(chunk.offset, 8)
-    packed = to_ndarray(part.memory, "uint8", shape=-(-end // 8) - start, offset=start)
-    return np.unpackbits(packed, count=phase + chunk.size, bitorder="little")[phase:].view(np.bool_)
+    return unpack_bits(part.memory, chunk.offset, chunk.size).view(np.bool_)
+
+
+def unpack_bits(memory: Memory, start: int, size: int) -> NDArray[np.uint8]:
+    """Return `size` bits from bit `start` on, one in a byte, in an array of our own."""
+    first, phase = divmod(start, 8)
+    packed = to_ndarray(memory, "uint8", shape=-(-(phase + size) // 8), offset=first)
+    return np.unpackbits(packed, count=phase + size, bitorder="little")[phase:]
 
 
 def _from_bytes(chunk: Chunk, *, missing: bool) -> tuple[NDArray[np.bool_], bool]:
