@@ -35,6 +35,7 @@ _immortal = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pytho
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _Fill = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_Current = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.c_void_p)
 
 # Address of a struct -> what it lends. Nothing is ever taken out, so that no address is used twice and a second call of
 # a deleter is seen.
@@ -236,21 +237,34 @@ class Producer:
 
 
 def table(
-    fill: Callable[[int], int], *, version: tuple[int, int] = (1, 3), previous: object = None, empty: bool = False
+    fill: Callable[[int], int],
+    *,
+    version: tuple[int, int] = (1, 3),
+    previous: object = None,
+    empty: bool = False,
+    stream: Callable[[int, int], tuple[int, int]] | None = None,
 ) -> object:
     """Return a C exchange table as a capsule; `fill` writes a DLTensor to an address and returns a status.
 
-    With `empty` the table lacks the function; `previous` is the capsule of an older table.
+    With `empty` the table lacks the function; `previous` is the capsule of an older table; `stream` takes a device and
+    returns a status and the handle of the stream that is current there.
     """
 
     def callback(_: int, out: int) -> int:
         return fill(out)
 
-    thunk = _Fill(callback)
+    def current(kind: int, ordinal: int, out: int) -> int:
+        assert stream is not None
+        status, handle = stream(kind, ordinal)
+        ctypes.c_void_p.from_address(out).value = handle
+        return status
+
+    thunk, told = _Fill(callback), _Current(current)
     older = 0 if previous is None else struct_of(previous)
     function = 0 if empty else ctypes.cast(thunk, ctypes.c_void_p).value or 0
+    work = ctypes.cast(told, ctypes.c_void_p).value if stream else 0
     # Version, older table, allocator, managed from Python, managed to Python, tensor from Python, stream.
-    raw = struct.pack("=IIQQQQQQ", *version, older, 0, 0, 0, function, 0)
+    raw = struct.pack("=IIQQQQQQ", *version, older, 0, 0, 0, function, work or 0)
     managed = ctypes.create_string_buffer(raw, len(raw))
-    _immortal((thunk, managed, previous))
+    _immortal((thunk, told, managed, previous))
     return _new_capsule(ctypes.addressof(managed), _name(b"dlpack_exchange_api"), None)

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buflend.maximal import Buffer
-from buflend.shared import STATIC, Device, cuda
+from buflend.shared import STATIC, Device
 from buflend.shared.dlpack import Tensor
 
+from . import cuda_runtime
 from .only import CONTENT, Owner, lend
 
 NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
@@ -324,24 +325,10 @@ class TestDevice:
             buffer.__dlpack__(dl_device=wrong)
 
 
-class Runtime:
-    """A CUDA runtime whose device memory is the host's: it copies, and writes down what it was asked."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[int, int]] = []
-
-    def cudaMemcpy(self, to: int, source: int, size: int, kind: int) -> int:  # noqa: N802 - CUDA's name
-        assert kind in (2, 4), "device to host, or by the pointers"
-        self.calls.append((source, size))
-        ctypes.memmove(to, source, size)
-        return 0
-
-
 class TestCudaToHost:
     @pytest.fixture(autouse=True)
     def _runtime(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.runtime = Runtime()
-        monkeypatch.setattr(cuda, "_runtime", self.runtime)
+        self.runtime = cuda_runtime.install(monkeypatch)
 
     @pytest.mark.parametrize("max_version", [None, (1, 0)])
     @pytest.mark.parametrize("copy", [None, True])
@@ -354,7 +341,9 @@ class TestCudaToHost:
             asked = self.runtime.calls
         found = said(capsule)
         assert (found.device, found.shape, found.dtype) == ((1, 0), (64,), (1, 8, 1))
-        assert asked == [(buffer.ptr, 64)]
+        # Device to host, on the default stream, which is waited for; device 1 is current meanwhile.
+        assert asked == [("cudaMemcpyAsync", buffer.ptr, 64, 2, 1), ("cudaStreamSynchronize", 1)]
+        assert (self.runtime.devices, self.runtime.current) == ([1, 1], 0)
         assert ctypes.string_at(found.data, 64) == CONTENT
         if max_version:
             assert found.flags == IS_COPIED

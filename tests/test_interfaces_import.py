@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from buflend.maximal import Native, as_buffer, as_memoryview, as_ndarray
 from buflend.shared import CPU, CopyRequiredError, DeviceError, ProducerError
+from tests import cuda_runtime
 from tests.capsules import refusal
 
 NOWHERE = 0x10  # an address that cannot be read
@@ -255,6 +256,13 @@ class TestArrayInterface:
             as_buffer(raising(name, error))
         assert caught.value.__cause__ is error
 
+    @pytest.mark.parametrize("name", ["__array_interface__", "__cuda_array_interface__"])
+    def test_a_property_that_fails_does_not_hide_another_protocol(self, name: str) -> None:
+        memory = (ctypes.c_ubyte * 4)(1, 2, 3, 4)
+        others = {"ptr": ctypes.addressof(memory), "bufsize": 4, "__dlpack_device__": lambda _: (1, 0)}
+        kind = type("Other", (type(raising(name, RuntimeError("no driver"))),), others)
+        assert as_ndarray(kind()).tolist() == [1, 2, 3, 4]
+
     @pytest.mark.parametrize("value", [np.float64(1.5), np.int32(7), np.complex128(2)], ids=lambda v: type(v).__name__)
     def test_a_numpy_scalar_is_read_where_it_lies(self, value: Any) -> None:
         assert as_buffer(value).ptr == np.frombuffer(value, "u1").ctypes.data
@@ -345,30 +353,29 @@ class TestCudaArrayInterface:
 
     @pytest.mark.parametrize("stream", [1, 2, 0x7F0012345678])
     def test_a_stream_without_a_runtime(self, stream: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delitem(sys.modules, "cupy", raising=False)
-        monkeypatch.setattr("buflend.shared.cuda._LIBRARIES", ("libno_such_runtime.so",))
-        monkeypatch.setattr("buflend.shared.cuda._runtime", None)
-        assert "CUDA runtime" in refusal(DeviceError, Cuda(stream=stream))
+        cuda_runtime.remove(monkeypatch)
+        assert "no CUDA runtime library can be loaded" in refusal(DeviceError, Cuda(stream=stream))
 
     @pytest.mark.parametrize("status", [0, 700])
-    def test_a_stream_is_waited_for(self, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        waited: list[int] = []
-
-        def wait(stream: int) -> int:
-            waited.append(stream)
-            return status
-
-        runtime = SimpleNamespace(cudaStreamSynchronize=wait, cudaGetErrorString=lambda _: b"no luck")
-        monkeypatch.delitem(sys.modules, "cupy", raising=False)
-        monkeypatch.setattr("buflend.shared.cuda._runtime", runtime)
-        obj = Cuda(stream=7)
+    @pytest.mark.parametrize("stream", [1, 7])
+    def test_a_stream_is_waited_for(self, stream: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        fails = "cudaStreamSynchronize" if status else ""
+        runtime = cuda_runtime.install(monkeypatch, ordinal=1, fails=fails, status=status)
+        obj = Cuda(stream=stream)
         if status:
             text = refusal(DeviceError, obj)
             assert "700" in text
             assert "no luck" in text
         else:
             assert as_buffer(obj).ptr == obj.memory.ptr
-        assert waited == [7]
+        # The default streams are those of the device that is current: it is made that of the pointer.
+        assert runtime.calls == [("cudaPointerGetAttributes", obj.memory.ptr), ("cudaStreamSynchronize", stream)]
+        assert (runtime.devices[-1], runtime.current, runtime.cleared) == (1, 0, bool(status))
+
+    @pytest.mark.parametrize("stream", [None, 1, 7])
+    def test_nothing_is_not_waited_for(self, stream: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+        cuda_runtime.remove(monkeypatch)
+        assert as_buffer(Cuda(shape=(0,), data=(0, False), stream=stream)).bufsize == 0
 
     def test_a_mask_is_not_left_out(self) -> None:
         assert "['mask']" in refusal(ProducerError, Cuda(mask=Cuda()))

@@ -6,18 +6,21 @@ protocol".
 
 from typing import Any
 
-from ..shared.array_interface import ask_interface, read_interface
+from ..shared.access import admit_host
+from ..shared.array_interface import read_interface
 from ..shared.device import CPU
 from ..shared.errors import ProducerError
 from ..shared.exporter import exported
 from ..shared.memory import Memory, foreign_integer
-from .found import Found
+from .found import Found, ask_interface
 
 NAME = "__array_interface__"
 
 
 def interface(memory: Memory) -> dict[str, Any]:
     """Return the interface of host memory; the object it is asked of is the owner."""
+    if memory._device is not CPU:
+        admit_host(memory)
     # Of nothing NumPy before 2.4 misreads the address 0.
     return {"version": 3, "shape": (memory.bufsize,), "typestr": "|u1", "data": (memory.ptr or 1, memory.readonly)}
 
@@ -30,7 +33,7 @@ def read(obj: Any) -> Found | None:
     whose = f"{type(obj).__name__}.{NAME}"
     block, nbytes = read_interface(found, whose)
     if block is not None:
-        return block.ptr if nbytes else 0, nbytes, obj, CPU, block.readonly
+        return block.ptr if nbytes else 0, nbytes, obj, CPU, block.readonly, None
     return _from_exporter(obj, found, nbytes, whose)
 
 
@@ -46,4 +49,4 @@ def _from_exporter(obj: object, found: dict[str, Any], nbytes: int, whose: str) 
         raise ProducerError(
             f"{whose}['data']", got=f"{view.nbytes} bytes", expected=f"{nbytes} bytes behind offset {offset}"
         )
-    return address + offset, nbytes, (view, obj), CPU, view.readonly
+    return address + offset, nbytes, (view, obj), CPU, view.readonly, None

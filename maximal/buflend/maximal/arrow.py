@@ -7,8 +7,9 @@ are `shared`'s. Where pyarrow is loaded the capsules are pyarrow's, whose releas
 import sys
 from typing import Any
 
+from ..shared.access import admit_host, pair_of, settle
 from ..shared.arrow_c import Data, Field, clear_reserved
-from ..shared.device import CPU
+from ..shared.device import CPU, Device
 from ..shared.loan import Loan
 from ..shared.memory import Memory
 
@@ -20,6 +21,8 @@ def pyarrow_array(memory: Memory, type: Any = None) -> Any:  # noqa: A002 - pyar
     """Return a `pyarrow.UInt8Array` over host memory, cast where another type is asked for; imports pyarrow."""
     import pyarrow as pa
 
+    if memory._device is not CPU:
+        admit_host(memory)
     loan = Loan(memory.owner, "arrow", memory.ptr, memory.bufsize, memory.device)
     lent = pa.foreign_buffer(memory.ptr, memory.bufsize, base=loan)
     array = pa.Array.from_buffers(pa.uint8(), memory.bufsize, [None, lent])
@@ -61,7 +64,7 @@ def device_array(memory: Memory, requested_schema: object = None, **options: Any
         return _typed(pair, requested_schema)
     from ..shared.arrow_export import device_array_capsule
 
-    return schema(), device_array_capsule(_data(memory), memory.device)
+    return schema(), device_array_capsule(_data(memory), Device(*pair_of(memory)))
 
 
 def _typed(pair: tuple[object, object], requested_schema: object) -> tuple[object, object]:
@@ -74,5 +77,6 @@ def _is_loaded() -> bool:
 
 
 def _data(memory: Memory) -> Data:
+    settle(memory)
     loan = Loan(memory.owner, "arrow", memory.ptr, memory.bufsize, memory.device)
     return Data(memory.bufsize, (None, (memory.ptr, loan)))

@@ -19,6 +19,7 @@ class ArrowDunders:
 
     _form: Any
     _make_form: Callable[[], Form]
+    __dlpack_device__: Callable[[], tuple[int, int]]
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a pickle or a copy takes over: not the form, which has addresses of this one's buffers."""
@@ -48,7 +49,8 @@ class ArrowDunders:
     @offered(ARROW | ONE_PIECE)
     def __arrow_c_device_array__(self, requested_schema: object = None, **kwargs: Any) -> tuple[object, object]:
         """Return what is in one piece as `arrow_schema` and `arrow_device_array` capsules."""
-        return column_arrow.device_array(self._form or self._make_form(), self.device, requested_schema, **kwargs)
+        device = Device(*self.__dlpack_device__())
+        return column_arrow.device_array(self._form or self._make_form(), device, requested_schema, **kwargs)
 
     @offered(ARROW | HOST)
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

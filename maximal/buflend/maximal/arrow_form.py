@@ -6,8 +6,10 @@ Lives here: what of a column Arrow can say as it is, and what must be copied for
 from array import array as array_of
 from typing import TYPE_CHECKING, Any
 
+from ..shared.access import settle
 from ..shared.arrow_c import Data, Field
 from ..shared.arrow_format import parse_format
+from ..shared.device import CPU
 from ..shared.interchange import DtypeKind
 from ..shared.loan import Lent
 from .buffer import Buffer, as_buffer
@@ -103,7 +105,9 @@ _WITHOUT_NULLS = (DtypeKind.UNION, DtypeKind.RUN_END)
 
 
 def _lent(buffer: Buffer, start: int) -> tuple[int, object] | None:
-    """Return address and keeper of a buffer from byte `start` on."""
+    """Return address and keeper of a buffer from byte `start` on; the memory is ready from then on."""
+    if buffer._device is not CPU:
+        settle(buffer)
     ptr, size = buffer._ptr + start, buffer._bufsize - start
     return (ptr, Lent(buffer._owner, "arrow", ptr, size, buffer._device)) if ptr else None
 

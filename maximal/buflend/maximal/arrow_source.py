@@ -148,6 +148,7 @@ def _buffer(block: tuple[int, int], owner: object, device: Any) -> Buffer:
     made._ptr, made._bufsize = block
     made._owner = owner
     made._device = device
+    made._stream = None  # its event was waited for
     made._readonly = True  # Arrow's arrays are not to be written
     return made
 

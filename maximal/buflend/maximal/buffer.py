@@ -82,8 +82,11 @@ class Buffer(memory.Memory):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
-        kind, ordinal = self._device
-        return int(kind), ordinal
+        if self._device is CPU:
+            return 1, 0
+        from ..shared.access import pair_of
+
+        return pair_of(self)
 
     @property
     def native(self) -> native.Native:
@@ -97,7 +100,7 @@ class Buffer(memory.Memory):
 
     @cuda_value
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Return the CUDA array interface, version 3: bytes, by address, with no stream to wait for."""
+        """Return the CUDA array interface, version 3: bytes, by address, and the stream to wait for, if any."""
         return cuda_array_interface.interface(self)
 
     @on_host
@@ -148,12 +151,11 @@ class Buffer(memory.Memory):
         DeviceError
             When the memory is not CUDA's, or the CUDA runtime does not answer.
         """
-        if self._device[0] in HOST_READABLE:
+        if self.device[0] in HOST_READABLE:
             return self
         from ..shared.cuda import to_host
-        from ..shared.dlpack import Tensor
 
-        return as_buffer(to_host(self._owner, Tensor(self._ptr, (self._bufsize,), (1,), device=self._device)))
+        return as_buffer(to_host(self._owner, dlpack.tensor_of(self)))
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickle the bytes: out of band with protocol 5 where the pickler takes them so."""
@@ -189,6 +191,8 @@ _LADDER = (
     buffer_protocol.read,
     description.read,
 )
+# The same for a consumer with a stream, which it puts behind the producer's at once.
+_UNORDERED = tuple(cuda_array_interface.read_unordered if read is _LADDER[2] else read for read in _LADDER)
 
 
 def as_buffer(obj: object) -> Buffer:
@@ -221,8 +225,9 @@ def as_buffer(obj: object) -> Buffer:
 
     Notes
     -----
-    Memory of a GPU is ordered before the default stream's work from the moment of this call on, since a buffer carries
-    no stream: by DLPack's `stream`, or by waiting for the stream that the CUDA array interface names.
+    What DLPack's producers of CUDA and ROCm memory have queued comes before the work of their default stream from this
+    call on; exports of the buffer pass that on, to other streams and to the host. The stream that a CUDA array
+    interface names is waited for on the host. Of memory described by a pointer, nothing may be pending.
     """
     reader = _natives.get(type(obj)) or native.reader(type(obj))
     if reader is _read_ndarray and (short := _over_ndarray(obj)) is not None:
@@ -230,13 +235,17 @@ def as_buffer(obj: object) -> Buffer:
     if reader is not None and (found := reader(obj)) is not None:
         # Its numbers are the library's own: the short way, without the checks.
         made = _new(Buffer)
-        made._ptr, made._bufsize, made._owner, made._device, made._readonly = found
+        made._ptr, made._bufsize, made._owner, made._device, made._readonly, made._stream = found
         return made
     if issubclass(type(obj), Buffer):
         return obj  # type: ignore[return-value]
     if isinstance(obj, memory.Memory) and issubclass(type(obj), memory.Memory):
-        return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
-    found = first_answer(obj, _LADDER)
+        return memory.share(Buffer, obj)
+    return _answered(obj, _LADDER)
+
+
+def _answered(obj: object, ladder: "Sequence[Any]") -> Buffer:
+    found = first_answer(obj, ladder)
     if found is not None:
         return _checked(found, type(obj).__name__)
     raise TypeError(
@@ -270,11 +279,13 @@ def _over_ndarray(array: Any) -> Buffer | None:
 
 
 def _checked(found: Found, whose: str) -> Buffer:
-    ptr, bufsize, owner, device, readonly = found
+    ptr, bufsize, owner, device, readonly, stream = found
     try:
-        return Buffer(ptr, bufsize, owner=owner, device=device, readonly=readonly)
+        made = Buffer(ptr, bufsize, owner=owner, device=device, readonly=readonly)
     except ValueError as error:
         raise ProducerError(whose, got=(ptr, bufsize), expected=f"a block of memory, but {error}") from None
+    made._stream = stream
+    return made
 
 
 def as_ndarray(
@@ -308,10 +319,11 @@ def as_cupy(
     """View a buffer in CUDA memory as a CuPy array, without a copy.
 
     Parameters, result and errors are those of `buflend.minimal.as_cupy`; what `as_buffer` of this package reads is
-    taken.
+    taken. The work that CuPy's current stream gets from now on comes behind what the producer has queued, and the host
+    does not wait.
     """
     if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
+        buffer = as_buffer(buffer) if native.reader(type(buffer)) else _answered(buffer, _UNORDERED)
     return arrays.to_cupy(buffer, dtype, shape, strides, offset)
 
 

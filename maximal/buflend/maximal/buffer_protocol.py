@@ -25,4 +25,4 @@ def read(obj: object) -> Found | None:
     if lent is None:
         return None
     address, view = lent
-    return address, view.nbytes, view, CPU, view.readonly
+    return address, view.nbytes, view, CPU, view.readonly, None

@@ -191,8 +191,8 @@ class Column(Parts, ArrowDunders):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
-        kind, ordinal = self.device
-        return int(kind), ordinal
+        memory = self._pieces[0].memory
+        return (1, 0) if memory is None else memory.__dlpack_device__()
 
     def __dlpack__(self, **options: Any) -> object:
         """Return a DLPack capsule of numbers or booleans of which none is missing; BufferError for any other column."""

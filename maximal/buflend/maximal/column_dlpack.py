@@ -10,16 +10,16 @@ that it goes out as it came.
 from typing import TYPE_CHECKING, Any
 
 from ..shared import dlpack
+from ..shared.access import stream_of
 from ..shared.arrow_format import NUMBER_FORMATS
 from ..shared.chunk import NATIVE, Dtype
 from ..shared.device import HOST_READABLE, device_name
 from ..shared.dlpack import NUMPY_TYPES, Tensor
-from ..shared.dlpack_import import read_capsule
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import offers
 from .buffer import Buffer
 from .column import Column
-from .dlpack import ask
+from .dlpack import ask, read_ordered
 from .metadata import pack, unpack
 from .piece import NO_NULLS, Piece, Type
 
@@ -75,7 +75,7 @@ def export(column: Column, *, copy: bool | None = None, **options: Any) -> objec
         if data is not None:
             at = data.ptr + (piece.byte_offset + piece.offset * piece.stride if piece.size else 0)
             step = piece.stride // width if piece.size > 1 else 1
-            tensor = Tensor(at, (piece.size,), (step,), triple, data.device, data.readonly)
+            tensor = Tensor(at, (piece.size,), (step,), triple, data._device, data._readonly, stream_of(data))
         return exporter()(column if data is None else data.owner, tensor)(copy=copy, **options)
     if copy is False:
         raise BufferError(f"copy=False: {why}, which needs a copy")
@@ -174,7 +174,7 @@ def read(obj: Any, *, allow_copy: bool = True) -> Column | None:  # noqa: ARG001
     if not offers(obj, "__dlpack__", "__dlpack_device__"):
         return None
     capsule = ask(obj)
-    tensor, nbytes = read_capsule(capsule)
+    tensor, nbytes = read_ordered(capsule)
     if len(tensor.shape) != 1:
         raise TypeError(f"a column has one dimension, but this {type(obj).__name__} has {len(tensor.shape)}")
     code, bits, lanes = tensor.dtype
@@ -185,6 +185,7 @@ def read(obj: Any, *, allow_copy: bool = True) -> Column | None:  # noqa: ARG001
     reach = (size - 1) * stride if size else 0
     low, bufsize = (tensor.ptr + min(reach, 0), abs(reach) + width) if nbytes else (0, 0)
     buffer = Buffer(low, bufsize, owner=capsule, device=tensor.device, readonly=tensor.readonly)
+    buffer._stream = tensor.stream
     piece = Piece(size, 0, {"data": buffer}, NO_NULLS, 0, byte_offset=max(-reach, 0), stride=stride)
     kind, metadata = DtypeKind.OPAQUE, pack({CODE: str(code)})
     if tensor.dtype in NUMPY_TYPES:

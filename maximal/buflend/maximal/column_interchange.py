@@ -7,6 +7,7 @@ tables. Source: data-apis/dataframe-api, `protocol/dataframe_protocol.py` (versi
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..shared.access import settle
 from ..shared.chunk import Dtype
 from ..shared.context import Context
 from ..shared.interchange import INDEX_KINDS, NAT, NUMBERS, DtypeKind, NullKind
@@ -126,6 +127,8 @@ def get_buffers(column: "Column") -> dict[str, tuple[Buffer, Dtype] | None]:
     if _announced(type_) != type_ or _conform(piece, type_, _refuse)[0] is not piece:
         raise TypeError(f"column {column.name!r} lies as the protocol cannot say it: take column.for_interchange()")
     buffers, text = piece.buffers, type_.is_text
+    for buffer in buffers.values():
+        settle(buffer)  # the protocol has no streams: what it hands out is ready
     data = buffers.get("data", _NOTHING)
     dtype = _CHARACTERS if text else type_.dtype
     if type_.dtype.kind == DtypeKind.CATEGORICAL:

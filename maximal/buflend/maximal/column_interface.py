@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..shared.array_interface import Block, Layout, ask_interface, read_layout
+from ..shared.access import admit_host, stream_of
+from ..shared.array_interface import Block, Layout, read_layout
 from ..shared.arrays import to_ndarray
 from ..shared.chunk import Dtype
-from ..shared.device import CPU, UNKNOWN_ID, Device, device_name
+from ..shared.device import CPU, Device, device_name
 from ..shared.errors import ProducerError, raised
 from ..shared.exporter import exported
 from ..shared.interchange import DtypeKind, NullKind
@@ -22,8 +23,9 @@ from .buffer import Buffer
 from .column import Column
 from .column_array import says_itself, value_dtype
 from .column_ndarray import described, from_ndarray
+from .cuda_array_interface import CUDA_DEVICE, checked_stream, wait
 from .cuda_array_interface import NAME as CUDA_NAME
-from .cuda_array_interface import wait
+from .found import ask_interface
 from .nulls import count
 from .offer import AbsentError
 from .piece import NO_NULLS, UNKNOWN, Piece, Type
@@ -43,6 +45,8 @@ def interface(column: Column) -> dict[str, Any]:
         raise AbsentError(f"{NAME}: NumPy has no such type as {_name(type)}")
     if not says_itself(piece, type) and (missing := count(piece, type)):
         raise AbsentError(f"{NAME}: {missing} of {piece.size} elements are missing, which the interface cannot say")
+    if "data" in piece.buffers and piece.buffers["data"]._device is not CPU:
+        admit_host(piece.buffers["data"])
     # Of nothing NumPy before 2.4 misreads the address 0.
     ptr, readonly = _first(piece)
     return {
@@ -55,7 +59,7 @@ def interface(column: Column) -> dict[str, Any]:
 
 
 def cuda_interface(column: Column) -> dict[str, Any]:
-    """Return CUDA's interface of a column in one piece; it is ready, and names no stream to wait for."""
+    """Return CUDA's interface of a column in one piece, with the stream in whose order it is ready, if any."""
     piece, type = column._pieces[0], column._type  # noqa: A001
     if piece.device[0] not in _CUDA:
         raise AbsentError(f"{CUDA_NAME}: a column on {device_name(piece.device)} does not speak this protocol")
@@ -79,13 +83,14 @@ def cuda_interface(column: Column) -> dict[str, Any]:
     elif not says_itself(piece, type) and count(piece, type):
         raise AbsentError(f"{CUDA_NAME}: elements may be missing, and not as a mask of bytes in which 0 says so")
     ptr, readonly = _first(piece)
+    stream = max((stream_of(buffer) or 0 for buffer in piece.buffers.values()), default=0) or None
     return {
         "version": 3,
         "shape": (piece.size,),
         "typestr": dtype.str,
         "data": (ptr if piece.size else 0, readonly),
         "strides": (piece.stride,),
-        "stream": None,
+        "stream": stream,
         "mask": mask,
     }
 
@@ -142,8 +147,8 @@ def from_interface(obj: Any, *, allow_copy: bool = True) -> Column | None:
 def from_cuda_interface(obj: Any, *, allow_copy: bool = True) -> Column | None:  # noqa: ARG001 - nothing is copied
     """Return a column over what an object's CUDA array interface describes, None where it has none.
 
-    Its stream is waited for, and the device's ordinal stays unknown. Errors are those of `from_interface`; DeviceError
-    where the CUDA runtime does not answer.
+    Its stream is waited for, and the device's ordinal is asked of the pointer when somebody wants it. Errors are those
+    of `from_interface`; DeviceError where the CUDA runtime does not answer.
     """
     found = ask_interface(obj, CUDA_NAME)
     if found is None:
@@ -156,11 +161,12 @@ def from_cuda_interface(obj: Any, *, allow_copy: bool = True) -> Column | None: 
     made = described(dtype)
     if made is None or dtype.kind not in _NUMBER_TYPES:
         raise TypeError(f"a column has no type for {dtype} in CUDA memory")
-    wait(found.get("stream"), f"{whose}['stream']")
-    device = Device(2, UNKNOWN_ID)
-    buffer = _around(layout.block, layout.width, reach, obj, device)
+    stream = checked_stream(found.get("stream"), f"{whose}['stream']")
+    buffer = _around(layout.block, layout.width, reach, obj, CUDA_DEVICE)
+    if stream is not None and size:
+        wait(stream, CUDA_DEVICE, buffer.ptr)
     piece = Piece(size, 0, {"data": buffer}, byte_offset=max(-reach, 0), stride=stride)
-    return _with_mask(Column._make(Type(made), (piece,)), found.get("mask"), CUDA_NAME, device)
+    return _with_mask(Column._make(Type(made), (piece,)), found.get("mask"), CUDA_NAME, CUDA_DEVICE)
 
 
 def _typed(found: Any, whose: str) -> tuple[Layout, "np.dtype[Any]"]:

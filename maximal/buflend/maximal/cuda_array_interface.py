@@ -1,36 +1,51 @@
 """The CUDA array interface, version 3, both directions.
 
-Lives here: what a buffer says by it (unsigned bytes) and what is read of others. Source: Numba, "CUDA Array Interface
-(Version 3)". The interface names no device: the id stays unknown until somebody asks the pointer.
+Lives here: what a buffer says by it (unsigned bytes), what is read of others, and the waiting for the stream that is
+named. Source: Numba, "CUDA Array Interface (Version 3)". The interface names no device: the id stays unknown until
+somebody asks for it, and then the pointer is.
 """
 
-import sys
 from typing import Any
 
-from ..shared.array_interface import ask_interface, read_interface
+from ..shared.access import known_device, stream_of
+from ..shared.array_interface import read_interface
 from ..shared.cuda import synchronize
 from ..shared.device import UNKNOWN_ID, Device
-from ..shared.errors import DeviceError, ProducerError
+from ..shared.errors import ProducerError
 from ..shared.memory import Memory
-from .found import Found
+from .found import Found, ask_interface
 
 NAME = "__cuda_array_interface__"
 
 
 def interface(memory: Memory) -> dict[str, Any]:
-    """Return the interface of CUDA memory that is ready: it names no stream to wait for."""
+    """Return the interface of CUDA memory; it names the stream in whose order the memory is ready, if there is one."""
     return {
         "version": 3,
         "shape": (memory.bufsize,),
         "typestr": "|u1",
         "data": (memory.ptr if memory.bufsize else 0, memory.readonly),
         "strides": None,
-        "stream": None,
+        "stream": stream_of(memory) if memory.bufsize else None,
     }
 
 
 def read(obj: Any) -> Found | None:
     """Return what an object's CUDA array interface describes, None where it has none; its stream is waited for."""
+    found = read_unordered(obj)
+    if found is None:
+        return None
+    ptr, nbytes, owner, device, readonly, stream = found
+    if stream is not None:
+        wait(stream, device, ptr)
+    return ptr, nbytes, owner, device, readonly, None
+
+
+def read_unordered(obj: Any) -> Found | None:
+    """Return what `read` returns without waiting: the memory is ready in the order of the stream that is named.
+
+    The stream may be destroyed soon, so that something must be made to wait for it at once.
+    """
     found = ask_interface(obj, NAME)
     if found is None:
         return None
@@ -40,21 +55,21 @@ def read(obj: Any) -> Found | None:
         raise ProducerError(f"{whose}['data']", got=found.get("data"), expected="a tuple (address, read-only)")
     if found.get("mask") is not None:
         raise ProducerError(f"{whose}['mask']", got=found["mask"], expected="None: a buffer has no mask")
-    wait(found.get("stream"), f"{whose}['stream']")
-    return block.ptr if nbytes else 0, nbytes, obj, Device(2, UNKNOWN_ID), block.readonly
+    stream = checked_stream(found.get("stream"), f"{whose}['stream']")
+    return block.ptr if nbytes else 0, nbytes, obj, CUDA_DEVICE, block.readonly, stream if nbytes else None
 
 
-def wait(stream: Any, field: str) -> None:
-    """Wait for the stream that an interface names, if it names one."""
-    if stream is None:
-        return
-    if not isinstance(stream, int) or stream <= 0:
+CUDA_DEVICE = Device(2, UNKNOWN_ID)
+"""Where memory lies that the interface describes, as far as it says."""
+
+
+def checked_stream(stream: Any, field: str) -> int | None:
+    """Return the stream that an interface names, None where it names none."""
+    if stream is not None and (not isinstance(stream, int) or stream <= 0):
         raise ProducerError(field, got=stream, expected="None, 1, 2 or a stream's handle; 0 is forbidden")
-    cupy: Any = sys.modules.get("cupy")
-    if cupy is not None:
-        try:
-            cupy.cuda.runtime.streamSynchronize(stream)
-        except RuntimeError as error:
-            raise DeviceError(f"{field}: the CUDA runtime does not answer: {error}") from error
-    else:
-        synchronize(stream)
+    return stream
+
+
+def wait(stream: int, device: Device, ptr: int) -> None:
+    """Wait on the host for a stream of the device that an address is of."""
+    synchronize(stream, known_device(device, ptr, 1)[1])

@@ -12,4 +12,4 @@ def read(obj: object) -> Found | None:
     if not describes(obj):
         return None
     memory = borrow(Memory, obj, type(obj).__name__)
-    return memory.ptr, memory.bufsize, obj, memory.device, memory.readonly
+    return memory._ptr, memory._bufsize, obj, memory._device, memory._readonly, None

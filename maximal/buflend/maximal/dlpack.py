@@ -6,6 +6,7 @@ which are `shared`'s.
 
 from typing import Any
 
+from ..shared.access import stream_of
 from ..shared.device import CPU
 from ..shared.dlpack import VERSION, Tensor, is_contiguous
 from ..shared.dlpack_import import default_stream, read_capsule
@@ -17,14 +18,19 @@ from .found import Found, RefusedError
 
 def method(memory: Memory) -> Any:
     """Return the `__dlpack__` of a block of memory: one dimension of unsigned bytes."""
-    tensor = Tensor(memory.ptr, (memory.bufsize,), (1,), device=memory.device, readonly=memory.readonly)
     try:
         if memory._device is CPU:
             return of_bytes(memory)
         from ..shared.dlpack_export import exporter
     except ImportError:  # no NumPy
         from ..shared.dlpack_light import exporter
-    return exporter(memory.owner, tensor)
+    return exporter(memory.owner, tensor_of(memory))
+
+
+def tensor_of(memory: Memory) -> Tensor:
+    """Return a block of memory as a tensor of unsigned bytes."""
+    ptr, device, readonly = memory.ptr, memory._device, memory._readonly
+    return Tensor(ptr, (memory._bufsize,), (1,), device=device, readonly=readonly, stream=stream_of(memory))
 
 
 def of_bytes(memory: Memory) -> Any:
@@ -51,10 +57,16 @@ def read(obj: Any) -> Found | None:
     if not offers(obj, "__dlpack__", "__dlpack_device__"):
         return None
     capsule = ask(obj)
-    tensor, nbytes = read_capsule(capsule)
+    tensor, nbytes = read_ordered(capsule)
     if not is_contiguous(tensor.shape, tensor.strides):
         raise strided(obj, tensor.shape, tensor.strides)
-    return tensor.ptr, nbytes, capsule, tensor.device, tensor.readonly
+    return tensor.ptr, nbytes, capsule, tensor.device, tensor.readonly, tensor.stream
+
+
+def read_ordered(capsule: object) -> tuple[Tensor, int]:
+    """Return what a capsule describes that `ask` got, and its bytes; it is ready in the order of the default stream."""
+    tensor, nbytes = read_capsule(capsule)
+    return tensor._replace(stream=default_stream(tensor.device) if nbytes else None), nbytes
 
 
 def ask(obj: Any) -> Any:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..shared.device import Device
-from ..shared.memory import failed
+from ..shared.errors import EXITS, ProducerError
+from ..shared.memory import failed, offers
 
-# Address, bytes, what keeps them, where they lie, and whether they may not be written. A plain tuple: it is made and
-# taken apart at every `as_buffer`.
-Found = tuple[int, int, object, Device, bool]
+# Address, bytes, what keeps them, where they lie, whether they may not be written, and the stream in whose order they
+# are ready (None: they are). A plain tuple: it is made and taken apart at every `as_buffer`.
+Found = tuple[int, int, object, Device, bool, int | None]
 
 
 class RefusedError(Exception):
@@ -24,6 +25,31 @@ class RefusedError(Exception):
         super().__init__(protocol, error)
         self.protocol = protocol
         self.error = error
+
+
+def ask_interface(obj: Any, name: str) -> Any:
+    """Return what an object answers when it is asked for an array interface, None where it has none.
+
+    Raises
+    ------
+    RefusedError
+        When the property raises: CuPy's needs a driver. One that raises AttributeError is absent.
+    ProducerError
+        When it answers None.
+    """
+    if not offers(obj, name):
+        return None
+    try:
+        found = getattr(obj, name)
+    except AttributeError:  # CUDA's of a CPU tensor
+        return None
+    except EXITS:
+        raise
+    except BaseException as error:
+        raise RefusedError(name, error) from error
+    if found is None:
+        raise ProducerError(f"{type(obj).__name__}.{name}", got=None, expected="a dict")
+    return found
 
 
 def first_answer(obj: object, readers: Iterable[Callable[..., Any]], **options: Any) -> Any:

@@ -67,7 +67,7 @@ def read_ndarray(array: Any) -> Found:
     """Return what an ndarray holds; the owner is the array."""
     if array.dtype.kind in PLAIN:
         try:
-            return writable_address(array), array.nbytes, array, CPU, False
+            return writable_address(array), array.nbytes, array, CPU, False, None
         except (TypeError, ValueError, BufferError):  # it is empty, read-only or not in C order
             pass
     return _read_any_ndarray(array)
@@ -81,7 +81,7 @@ def _read_any_ndarray(array: Any) -> Found:
         raise TypeError(f"the memory of this ndarray of {dtype} holds Python objects, not data: convert it first")
     if _is(array, "numpy.ma", "MaskedArray"):
         raise TypeError("a masked array is two buffers: lend its data and its mask")
-    return array.ctypes.data, array.nbytes, array, CPU, not flags.writeable
+    return array.ctypes.data, array.nbytes, array, CPU, not flags.writeable, None
 
 
 PLAIN = frozenset("biufc")  # kinds of number, whose address is had by the short way
@@ -89,9 +89,10 @@ PLAIN = frozenset("biufc")  # kinds of number, whose address is had by the short
 
 def _arrow(buffer: Any) -> Found:
     if buffer.is_cpu:
-        return buffer.address, buffer.size, buffer, CPU, not buffer.is_mutable
+        return buffer.address, buffer.size, buffer, CPU, not buffer.is_mutable, None
     device = to_device((int(buffer.device_type), buffer.device.device_id), "pyarrow.Buffer.device")
-    return buffer.address, buffer.size, buffer, device, not buffer.is_mutable
+    # pyarrow's copies to a device are over when they return.
+    return buffer.address, buffer.size, buffer, device, not buffer.is_mutable, None
 
 
 def _cupy(array: Any) -> Found:
@@ -99,12 +100,13 @@ def _cupy(array: Any) -> Found:
         raise _strided(array)
     try:
         device = to_device(array.__dlpack_device__(), "cupy.ndarray.__dlpack_device__()")
+        stream = default_stream(device) if array.nbytes else None
         if array.nbytes:
-            # A buffer carries no stream: what is queued must come before the default stream's work from here on.
-            array.__dlpack__(stream=default_stream(device))
+            # CuPy makes that stream wait for its own, which is then done with; the capsule is not needed.
+            array.__dlpack__(stream=stream)
     except RuntimeError as error:
         raise DeviceError(f"the CUDA runtime does not answer: {error}") from error
-    return array.data.ptr, array.nbytes, array, device, False
+    return array.data.ptr, array.nbytes, array, device, False, stream
 
 
 def _strided(array: Any) -> CopyRequiredError:
@@ -122,7 +124,7 @@ def _torch(tensor: Any) -> Found | None:
         return None
     try:
         if tensor.is_contiguous() or is_contiguous(tuple(tensor.shape), tensor.stride()):
-            return tensor.data_ptr(), tensor.nbytes, tensor, CPU, False
+            return tensor.data_ptr(), tensor.nbytes, tensor, CPU, False, None
     except RuntimeError:  # it has no storage: sparse, or one that only looks like a tensor
         pass
     return None

@@ -34,7 +34,8 @@ class Offer:
         """Return the bound method or the value; the function itself where asked of the class."""
         if obj is None:
             return self.function
-        if obj._device[0] not in self.devices:
+        device = obj._device
+        if device[0] not in self.devices and (device[1] >= 0 or obj.device[0] not in self.devices):
             raise absent(obj, self.function.__name__)
         return self.function(obj) if self.value else MethodType(self.function, obj)
 

@@ -15,6 +15,7 @@ from ..shared.arrow_format import Layout, parse_format
 from ..shared.chunk import Dtype
 from ..shared.device import CPU, Device
 from ..shared.interchange import NullKind
+from ..shared.memory import share
 from .buffer import Buffer
 
 if TYPE_CHECKING:
@@ -121,20 +122,24 @@ class Piece(NamedTuple):
     @property
     def device(self) -> Device:
         """Where the piece lies; the CPU where it has no memory."""
-        for buffer in self.buffers.values():
-            return buffer._device
+        memory = self.memory
+        return CPU if memory is None else memory.device
+
+    @property
+    def memory(self) -> Buffer | None:
+        """The first buffer, which stands for all: a piece lies on one device. None where there is no memory."""
+        for buffer in (*self.buffers.values(), *self.variadic):
+            return buffer
         for part in (*self.children, *([] if self.dictionary is None else [self.dictionary])):
-            return part.device
-        return CPU
+            return part._pieces[0].memory
+        return None
 
 
 def byte_range(buffer: Buffer, start: int, end: int) -> Buffer:
     """Return the bytes of a buffer from `start` to `end`, itself where that is all."""
     if (start, end) == (0, buffer._bufsize):
         return buffer
-    return Buffer(
-        buffer._ptr + start, end - start, owner=buffer._owner, device=buffer._device, readonly=buffer._readonly
-    )
+    return share(Buffer, buffer, start, end)
 
 
 def align(columns: "Sequence[tuple[Piece, ...]]") -> "list[tuple[Piece, ...]]":

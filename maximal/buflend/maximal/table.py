@@ -75,8 +75,7 @@ class Table(Columns, ArrowDunders):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
-        kind, ordinal = self.device
-        return int(kind), ordinal
+        return self._columns[0].__dlpack_device__() if self._columns else (1, 0)
 
     def __dlpack__(self, **options: Any) -> object:
         """Return a DLPack capsule of rows and columns: numbers of one type, none missing; else BufferError."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..shared.access import admit_host, stream_of
 from ..shared.chunk import NATIVE
-from ..shared.device import Device
+from ..shared.device import CPU, Device
 from ..shared.dlpack import Tensor
 from . import column_dlpack
 from .array_interface import NAME
@@ -39,6 +40,7 @@ class Grid(NamedTuple):
     device: Device
     readonly: bool
     owner: object
+    stream: int | None
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def grid(table: "Table") -> Grid | None:
         columns[0].device,
         any(buffer.readonly for buffer in buffers),
         tuple(buffer.owner for buffer in buffers),
+        max(stream_of(buffer) or 0 for buffer in buffers) or None,
     )
 
 
@@ -92,12 +95,21 @@ def _root(owner: object) -> object:
     return owner
 
 
+def _on_host(table: "Table") -> Grid | None:
+    """Return the columns as one array that the host may read, None where they are not one."""
+    found = grid(table)
+    if found is not None and found.device is not CPU:
+        for column in table.columns:
+            admit_host(column._pieces[0].buffers["data"])
+    return found
+
+
 def to_array(table: "Table", dtype: "DTypeLike | None", copy: bool | None) -> "NDArray[Any]":  # noqa: FBT001 - NumPy's
     """Return the values of a table; see `Table.__array__`.
 
     Errors are those of a column's `__array__`.
     """
-    found = grid(table)
+    found = _on_host(table)
     if found is not None:
         view = np.asarray(found)
         if dtype is None or np.dtype(dtype) == view.dtype:
@@ -122,7 +134,7 @@ def _common(parts: "list[NDArray[Any]]") -> "np.dtype[Any]":
 
 def interface(table: "Table") -> dict[str, Any]:
     """Return NumPy's array interface; see `Table.__array_interface__`."""
-    found = grid(table)
+    found = _on_host(table)
     if found is None:
         raise AbsentError(f"{NAME}: the columns are no one array as they lie")
     return found.__array_interface__
@@ -133,7 +145,7 @@ def cuda_interface(table: "Table") -> dict[str, Any]:
     found = grid(table) if table.device[0] in (2, 13) else None
     if found is None:
         raise AbsentError(f"{CUDA_NAME}: the columns are no one array of CUDA memory as they lie")
-    return {**found.__array_interface__, "data": (found.ptr, found.readonly), "stream": None}
+    return {**found.__array_interface__, "data": (found.ptr, found.readonly), "stream": found.stream}
 
 
 def export(table: "Table", *, copy: bool | None = None, **options: Any) -> object:
@@ -157,7 +169,7 @@ def export(table: "Table", *, copy: bool | None = None, **options: Any) -> objec
     width = 0 if found is None else found.dtype.itemsize
     if found is not None and found.dtype.str[0] in (*NATIVE, "|", "=") and not any(s % width for s in found.strides):
         strides = found.strides[0] // width, found.strides[1] // width
-        tensor = Tensor(found.ptr, found.shape, strides, triple, found.device, found.readonly)
+        tensor = Tensor(found.ptr, found.shape, strides, triple, found.device, found.readonly, found.stream)
         return column_dlpack.exporter()(found.owner, tensor)(copy=copy, **options)
     if copy is False:
         raise BufferError("copy=False: the columns are no one array as they lie, and become one only in a copy")

@@ -5,6 +5,7 @@ libraries.
 """
 
 from ..shared import arrays, exporter, memory
+from ..shared.device import CPU
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ class Buffer(memory.Memory):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
-        kind, ordinal = self._device
-        return int(kind), ordinal
+        if self._device is CPU:
+            return 1, 0
+        from ..shared.access import pair_of
+
+        return pair_of(self)
 
 
 def as_buffer(obj: object) -> Buffer:
@@ -100,7 +104,7 @@ def as_buffer(obj: object) -> Buffer:
     if issubclass(kind, Buffer):
         return obj  # type: ignore[return-value]
     if isinstance(obj, memory.Memory) and issubclass(kind, memory.Memory):
-        return Buffer(obj.ptr, obj.bufsize, owner=obj.owner, device=obj.device, readonly=obj.readonly)
+        return memory.share(Buffer, obj)
     if memory.describes(obj):
         return memory.borrow(Buffer, obj)
     found = exporter.exported(obj)

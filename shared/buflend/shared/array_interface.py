@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from .dlpack import is_contiguous
 from .errors import CopyRequiredError, ProducerError
-from .memory import failed, offers
 
 # Characters of a typestr: bytes of one unit of its size. Bit fields (t) and objects (O) are no data.
 _UNITS = {"b": 1, "i": 1, "u": 1, "f": 1, "c": 1, "m": 1, "M": 1, "S": 1, "V": 1, "U": 4}
@@ -38,21 +37,6 @@ def typestr_size(typestr: Any, whose: str) -> int:
     if size < 0 or typestr[0] not in "<>|=":
         raise ProducerError(f"{whose}['typestr']", got=typestr, expected="a type of plain data, such as '<f8'")
     return size
-
-
-def ask_interface(obj: Any, name: str) -> Any:
-    """Return what an object answers when it is asked for an interface, None where it has none."""
-    if not offers(obj, name):
-        return None
-    try:
-        found = getattr(obj, name)
-    except AttributeError:  # a property that says it is absent for this object: CUDA's of a CPU tensor
-        return None
-    except BaseException as error:
-        raise failed(type(obj).__name__, name, error) from error
-    if found is None:
-        raise ProducerError(f"{type(obj).__name__}.{name}", got=None, expected="a dict")
-    return found
 
 
 class Layout(NamedTuple):

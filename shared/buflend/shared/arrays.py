@@ -6,7 +6,8 @@ block came from. NumPy and CuPy are imported by the first call that makes one of
 
 from operator import index
 
-from .device import HOST_READABLE, device_name, refuse_host
+from .access import admit_host, stream_of
+from .device import CPU, HOST_READABLE, device_name
 from .errors import DeviceError
 from .memory import Memory, exact_view
 
@@ -47,8 +48,8 @@ _BUILTINS = (bool, int, float, complex)
 
 def whole_ndarray(memory: Memory, dtype: "DTypeLike") -> "NDArray[Any]":
     """Return all of a block of host memory as an ndarray of one dimension: the short way that most calls take."""
-    if memory._device[0] not in HOST_READABLE:
-        refuse_host(memory._device, "the memory")
+    if memory._device is not CPU:
+        admit_host(memory)
     try:
         parsed, itemsize, frombuffer, _ = _plans[dtype]
     except (KeyError, TypeError):
@@ -70,8 +71,8 @@ def to_ndarray(
     offset: int = 0,
 ) -> "NDArray[Any]":
     """Return a part of host memory as an ndarray; see `buflend.minimal.as_ndarray`."""
-    if memory._device[0] not in HOST_READABLE:
-        refuse_host(memory._device, "the memory")
+    if memory._device is not CPU:
+        admit_host(memory)
     try:
         parsed, itemsize, frombuffer, ndarray = _plans[dtype]
     except (KeyError, TypeError):
@@ -90,7 +91,7 @@ def to_cupy(
     offset: int = 0,
 ) -> "Any":
     """Return device memory as a CuPy array; see `buflend.minimal.as_cupy`."""
-    kind, ordinal = memory._device
+    kind, ordinal = memory.device
     where = device_name(memory._device)
     if kind not in _CUPY_DEVICES:
         host = "; view it with as_ndarray" if kind in HOST_READABLE else ""
@@ -111,7 +112,27 @@ def to_cupy(
         unowned = cupy.cuda.UnownedMemory(memory._ptr, memory._bufsize, memory._owner, ordinal)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise DeviceError(f"the memory lies on {where} and the CUDA runtime does not answer: {error}") from error
-    return cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
+    view = cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
+    before = stream_of(memory)
+    if before is not None and memory._bufsize:
+        _order_current(cupy, before, unowned.device_id)
+    return view
+
+
+def _order_current(cupy: "Any", before: int, ordinal: int) -> None:
+    """Make the work on CuPy's current stream of a device wait for what is queued on stream `before`."""
+    from .cuda import in_use, order
+
+    is_hip = cupy.cuda.runtime.is_hip
+    if not is_hip and not in_use():
+        return
+    # CuPy, too, says 0 for the default stream; only CUDA has a name for the legacy one.
+    current = cupy.cuda.get_current_stream(ordinal).ptr or (0 if is_hip else 1)
+    if current == before:
+        return
+    if is_hip:
+        raise DeviceError("the memory is ready in the order of ROCm's default stream: make it CuPy's current stream")
+    order(before, current, ordinal)
 
 
 # Device types of DLPack that CuPy views -> whether by its ROCm build: CUDA, CUDA_MANAGED, ROCM.

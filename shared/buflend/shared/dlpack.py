@@ -72,6 +72,8 @@ class Tensor(NamedTuple):
         Where the memory lies.
     readonly : bool
         Whether it may not be written.
+    stream : int or None
+        The stream in whose order the memory is ready; None where it is ready.
     """
 
     ptr: int
@@ -80,6 +82,7 @@ class Tensor(NamedTuple):
     dtype: tuple[int, int, int] = BYTES
     device: Device = CPU
     readonly: bool = False
+    stream: int | None = None
 
     @property
     def nbytes(self) -> int:

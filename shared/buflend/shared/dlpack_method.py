@@ -4,6 +4,7 @@ Lives here: stream, max_version, dl_device and copy. Must not know: how a capsul
 standard 2025.12, `array.__dlpack__`; `dlpack.h` 1.3.
 """
 
+from .access import CUDA, known_device
 from .device import CPU, HOST_READABLE, Device, device_name, to_device
 from .dlpack import LEGACY, VERSIONED, Tensor
 from .errors import ProducerError
@@ -39,14 +40,20 @@ class Method(Keeper):
     ) -> object:
         """Return a capsule; see the Python array API standard, `array.__dlpack__`."""
         versioned = max_version is not None and max_version[0] >= 1
-        device = self.tensor.device if dl_device is None else _wanted(dl_device)
+        tensor = self.tensor
+        if tensor.device[1] < 0:
+            device = known_device(tensor.device, tensor.ptr, tensor.nbytes)
+            self.tensor = tensor = tensor._replace(device=device)
+        device = tensor.device if dl_device is None else _wanted(dl_device)
         check_stream(device, stream)
-        if device != self.tensor.device and (device != CPU or self.tensor.device[0] not in HOST_READABLE):
+        if device != tensor.device and (device != CPU or tensor.device[0] not in HOST_READABLE):
             return self._moved(device, copy=copy, versioned=versioned)
         if copy and device != CPU:
             raise BufferError(f"copy=True: a copy on {device_name(device)} is not made here; pass dl_device=(1, 0)")
         if self.tensor.readonly and not versioned and not copy:
             raise BufferError("the memory is read-only, which DLPack before 1.0 cannot say: pass max_version=(1, 0)")
+        if tensor.stream is not None:
+            order_for(tensor, device, stream)
         copied = bool(copy) and not self.fresh
         return self.make(VERSIONED if versioned else LEGACY, device, copied=copied)
 
@@ -59,6 +66,30 @@ class Method(Keeper):
         from .cuda import to_host
 
         return self.make_copy(VERSIONED if versioned else LEGACY, to_host(self.owner, self.tensor))
+
+
+def order_for(tensor: Tensor, device: Device, stream: object) -> None:
+    """Make a consumer's stream, for the CPU the host, wait for the stream in whose order a tensor is ready."""
+    before = tensor.stream
+    if before is None or stream == -1:
+        return
+    kind, ordinal = tensor.device
+    after = before if stream is None else int(stream)  # type: ignore[call-overload]
+    if device == tensor.device and after == before:
+        return
+    if kind not in CUDA:
+        raise BufferError(
+            f"stream: got {stream!r}, expected None: memory of {device_name(tensor.device)} is ready in the order of "
+            "its default stream, behind which nothing else is put here"
+        )
+    from .cuda import in_use, order, synchronize
+
+    if not in_use():
+        return
+    if device == tensor.device:
+        order(before, after, ordinal)
+    else:
+        synchronize(before, ordinal)
 
 
 def _wanted(dl_device: object) -> Device:

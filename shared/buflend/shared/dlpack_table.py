@@ -7,17 +7,19 @@ becomes of the memory. A table is consumed here and never offered: a Python call
 import ctypes
 from typing import Any
 
+from .access import CUDA
 from .cpython import capsule_is_valid, capsule_pointer
 from .device import CPU, Device
 from .dlpack import VERSION, is_contiguous
 from .dlpack_import import TensorBytes, read_tensor
-from .errors import CopyRequiredError
+from .errors import CopyRequiredError, ProducerError
 
 _NAME = b"dlpack_exchange_api"
-_PREVIOUS_AT, _TENSOR_FROM_PY_AT = 8, 40  # offsets in the table
+_PREVIOUS_AT, _TENSOR_FROM_PY_AT, _CURRENT_WORK_STREAM_AT = 8, 40, 48  # offsets in the table
 _Fill = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_WorkStream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.c_void_p)
 
-Bytes = tuple[int, int, object, Device, bool]
+Bytes = tuple[int, int, object, Device, bool, int | None]
 
 
 def read(obj: Any) -> Bytes | None:
@@ -26,10 +28,10 @@ def read(obj: Any) -> Bytes | None:
     Returns
     -------
     tuple or None
-        Address, bytes, owner (the object: the description is borrowed), device, and that it is read-only, since a table
-        does not say that memory may be written. None where the type has no table that is understood, and for an object
-        that must be asked otherwise: its memory is not the CPU's, whose order with other work the table leaves open, or
-        it is part of a computation that is recorded, at which the table does not look.
+        Address, bytes, owner (the object: the description is borrowed), device, that it is read-only, since a table
+        does not say that memory may be written, and the stream in whose order it is ready. None where the type has no
+        table that is understood, and for an object that must be asked otherwise: its memory is not CUDA's or the CPU's,
+        or it is part of a computation that is recorded, at which the table does not look.
 
     Raises
     ------
@@ -37,9 +39,10 @@ def read(obj: Any) -> Bytes | None:
         When the values are strided, or not those in memory.
     """
     kind = type(obj)
-    fill = _fill_of(kind)
-    if fill is None:
+    functions = _functions_of(kind)
+    if functions is None:
         return None
+    fill, work_stream = functions
     if getattr(kind, "is_neg", _never)(obj) or getattr(kind, "is_conj", _never)(obj):
         raise lazy_values(obj)
     if getattr(obj, "requires_grad", False):
@@ -51,11 +54,25 @@ def read(obj: Any) -> Bytes | None:
     except RuntimeError:  # torch: no memory, or a type that DLPack lacks
         return None
     tensor, nbytes = read_tensor(raw)
-    if tensor.device != CPU:
-        return None
+    device, stream = tensor.device, None
+    if device != CPU:
+        if device[0] not in CUDA or work_stream is None:
+            return None
+        stream = _ordered(device, work_stream) if nbytes else None
     if not is_contiguous(tensor.shape, tensor.strides):
         raise strided(obj, tensor.shape, tensor.strides)
-    return tensor.ptr, nbytes, obj, CPU, True
+    return tensor.ptr, nbytes, obj, device, True, stream
+
+
+def _ordered(device: Device, work_stream: Any) -> int | None:
+    """Make the default stream wait for what the producer has queued, and return it: tables leave the order open."""
+    from .cuda import DEFAULT_STREAM, order
+
+    found = ctypes.c_void_p()
+    if status := work_stream(int(device[0]), device[1], ctypes.addressof(found)):
+        raise ProducerError("DLPackExchangeAPI.current_work_stream()", got=status, expected="0, and a stream")
+    order(found.value or DEFAULT_STREAM, DEFAULT_STREAM, device[1])
+    return DEFAULT_STREAM
 
 
 def _never(_: object) -> bool:
@@ -78,30 +95,31 @@ def strided(obj: object, shape: tuple[int, ...], strides: tuple[int, ...]) -> Co
     )
 
 
-def _fill_of(kind: type) -> Any:
-    """Return the function of a type's table that fills a DLTensor, None without one; asked of the class that has it."""
+def _functions_of(kind: type) -> Any:
+    """Return what a type's table has to fill a DLTensor and to tell a stream; asked of the class that has it."""
     if not hasattr(kind, _ATTRIBUTE):
         return None
     for base in kind.__mro__:
         if _ATTRIBUTE in vars(base):
-            if base not in _fills:
-                _fills[base] = _fill_in(getattr(base, _ATTRIBUTE))
-            return _fills[base]
+            if base not in _tables:
+                _tables[base] = _functions_in(getattr(base, _ATTRIBUTE))
+            return _tables[base]
     return None
 
 
 _ATTRIBUTE = "__dlpack_c_exchange_api__"
-_fills: dict[type, Any] = {}  # a table lives as long as the process, and so may the class that has it
+_tables: dict[type, Any] = {}  # a table lives as long as the process, and so may the class that has it
 
 
-def _fill_in(capsule: Any) -> Any:
-    """Return the function of a table that fills a DLTensor; an older table may hang on a newer one."""
+def _functions_in(capsule: Any) -> Any:
+    """Return two functions of a table, of which the second may be missing; an older table may hang on a newer one."""
     if not capsule_is_valid(capsule, _NAME):
         return None
     address = capsule_pointer(capsule, _NAME)
     while address:
         if ctypes.c_uint32.from_address(address).value == VERSION[0]:
-            function = ctypes.c_void_p.from_address(address + _TENSOR_FROM_PY_AT).value
-            return _Fill(function) if function else None
+            fill = ctypes.c_void_p.from_address(address + _TENSOR_FROM_PY_AT).value
+            stream = ctypes.c_void_p.from_address(address + _CURRENT_WORK_STREAM_AT).value
+            return (_Fill(fill), _WorkStream(stream) if stream else None) if fill else None
         address = ctypes.c_void_p.from_address(address + _PREVIOUS_AT).value
     return None

@@ -11,7 +11,7 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 from operator import index
 
-from .device import CPU, Device, require_host, to_device
+from .device import CPU, Device, to_device
 from .errors import EXITS, ProducerError, raised
 
 TYPE_CHECKING = False
@@ -69,7 +69,8 @@ class Memory:
     Nothing is copied and nothing is read: the truth of a pointer cannot be checked.
     """
 
-    __slots__ = ("__weakref__", "_bufsize", "_device", "_owner", "_ptr", "_readonly")
+    # `_stream`: in the order of which stream the memory is ready, None where it is. Set where `_device` is not `CPU`.
+    __slots__ = ("__weakref__", "_bufsize", "_device", "_owner", "_ptr", "_readonly", "_stream")
 
     def __init__(
         self,
@@ -94,6 +95,7 @@ class Memory:
         self._owner = owner
         self._device = device if device is CPU else _device_argument(device)
         self._readonly = bool(readonly)
+        self._stream: int | None = None
 
     __init__.__qualname__ = "Buffer.__init__"  # the class whose constructor a caller sees
 
@@ -109,8 +111,16 @@ class Memory:
 
     @property
     def device(self) -> Device:
-        """Where the memory lies."""
-        return self._device
+        """Where the memory lies.
+
+        Where its producer named no ordinal of a CUDA device, the pointer is asked, once; -1 where nobody answers.
+        """
+        device = self._device
+        if device[1] < 0:
+            from .access import located
+
+            return located(self)
+        return device
 
     @property
     def owner(self) -> object:
@@ -138,6 +148,16 @@ class Memory:
             f"cannot pickle or copy a {type(self).__qualname__}: an address has no meaning in another process; "
             "take the bytes, as in bytes(as_memoryview(buffer))"
         )
+
+
+def share(cls: "type[Lent]", memory: Memory, start: int = 0, end: int | None = None) -> "Lent":
+    """Return the bytes of a block from `start` to `end` as a block of the same owner."""
+    made = cls.__new__(cls)
+    made._ptr, made._bufsize = memory._ptr + start, (memory._bufsize if end is None else end) - start
+    made._owner, made._device, made._readonly = memory._owner, memory._device, memory._readonly
+    if made._device is not CPU:
+        made._stream = memory._stream
+    return made
 
 
 def borrow(
@@ -315,5 +335,8 @@ def to_memoryview(memory: Memory) -> memoryview:
     except ImportError:
         from pickle import PickleBuffer
 
-    require_host(memory._device, "the memory")
+    if memory._device is not CPU:
+        from .access import admit_host
+
+        admit_host(memory)
     return memoryview(PickleBuffer(exact_view(memory).cast("B")))
