@@ -291,6 +291,7 @@ class Script:
     message: bytes | None = b"the disk is gone"
     device: int | None = None
     stream: dict[str, Any] = field(default_factory=dict)  # written over the struct last
+    event: int | None = None  # address of what each chunk of a device waits for
 
 
 def _answer(given: Any, out: int, script: Script, log: Log) -> int:
@@ -303,6 +304,7 @@ def _answer(given: Any, out: int, script: Script, log: Log) -> int:
         if script.device is not None:
             whole = DeviceArray.from_address(out)
             whole.device_type, whole.device_id = script.device, -1 if script.device == 1 else 0
+            whole.sync_event = script.event
     else:
         Array.from_address(out).release = None
     return 0

@@ -3,14 +3,17 @@
 import ctypes
 import gc
 import struct
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from buflend.maximal import as_column
 from buflend.shared import DeviceError, cuda
 from buflend.shared.arrow_import import Imported, read_device_array
 
 from . import arrow_producer as make
+from . import cuda_runtime
 from .arrow_producer import Lie, Log
 
 
@@ -50,6 +53,20 @@ def test_memory_that_the_host_cannot_read_is_not_looked_at() -> None:
             assert {child.device for child in array.children} == {device}
             assert log.arrays == ([] if "null_count" in options else [""])
             assert array.children[0].buffers["data"] == (nowhere, 24)
+
+
+def test_a_column_keeps_the_array_and_so_does_each_of_its_buffers() -> None:
+    log, lie = Log(), Lie("l", 3, [0xBEEF0000, 0xDEAD0000], null_count=-1)
+    pair = make.schema(lie, log), make.device_array(lie, log, (2, 1))
+    column = as_column(SimpleNamespace(__arrow_c_device_array__=lambda: pair))
+    held = [column.data, column.validity]
+    del column
+    while held:
+        gc.collect()
+        assert log.arrays == []
+        held.pop()
+    gc.collect()
+    assert log.arrays == [""]
 
 
 @pytest.mark.parametrize("device", [(8, 0), (10, 0), (4, 0)])
@@ -101,3 +118,17 @@ def test_one_offset_is_copied_from_cuda(monkeypatch: pytest.MonkeyPatch) -> None
     array = read_device_array(make.schema(lie, log), make.device_array(lie, log, (2, 1)))
     assert asked == [(0xDEAD0000 + 4 * 5, 4, (2, 1))]
     assert array.buffers == {"offsets": (0xDEAD0000, 24), "data": (0xBEEF0000, 7)}
+
+
+def test_an_offset_of_a_device_without_an_ordinal(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = cuda_runtime.install(monkeypatch, ordinal=1)
+    log, lie = Log(), Lie("u", 2, [None, ints(0, 1, 2), 0xBEEF0000])
+    array = read_device_array(make.schema(lie, log), make.device_array(lie, log, (2, -1)))
+    assert array.buffers["data"] == (0xBEEF0000, 2)
+    last = array.buffers["offsets"][0] + 8
+    assert runtime.calls == [
+        ("cudaPointerGetAttributes", last),
+        ("cudaMemcpyAsync", last, 4, 2, 1),
+        ("cudaStreamSynchronize", 1),
+    ]
+    assert (runtime.devices[1:], runtime.current) == ([1, 1], 0)

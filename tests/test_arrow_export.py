@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from buflend.maximal import Buffer
+from buflend.maximal import Buffer, Column
 from buflend.shared import STATIC, arrow_export
 from buflend.shared.arrow_c import Data, Field
 
@@ -150,6 +150,17 @@ class TestStructs:
         ordinal, kind, event, *reserved = struct.unpack("=qi4xQ3q", ctypes.string_at(address + SIZE_OF_ARRAY, 48))
         assert (kind, ordinal) == (device if device != (1, 0) else (1, -1))
         assert (event, reserved) == (0, [0, 0, 0])
+        del buffer
+        assert not returned
+        del array
+        flush()
+        assert returned == [1]
+
+    @pytest.mark.parametrize("device", [(1, 0), (3, 0), (2, 1)])
+    def test_device_array_of_a_column(self, device: tuple[int, int]) -> None:
+        buffer, returned = lend(device=device)
+        _, array = Column("C", 64, data=buffer).__arrow_c_device_array__()
+        check_array(pointer(array, b"arrow_device_array"), buffer.ptr)
         del buffer
         assert not returned
         del array

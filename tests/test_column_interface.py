@@ -159,6 +159,15 @@ class TestCuda:
         assert (column.validity.ptr, column.validity.bufsize) == (0x2000, nbytes)
         assert column.null_count is None, "nobody can look"
 
+    def test_the_object_is_kept_and_that_of_the_mask(self) -> None:
+        mask = self.described(typestr="|b1", data=(0x2000, True))
+        obj = self.described(mask=mask)
+        column = from_cuda_interface(obj)
+        assert column is not None
+        assert column.data is not None
+        assert column.validity is not None
+        assert (column.data.owner, column.validity.owner) == (obj, mask)
+
     @pytest.mark.parametrize("typestr", ["<M8[s]", "|S4", "<U4"])
     def test_no_numbers(self, typestr: str) -> None:
         with pytest.raises(TypeError):

@@ -413,7 +413,7 @@ class TestCudaArrayInterface:
             "empty array": cupy.ndarray((0,), "f4", pointer),
             "stream": Cuda(stream=1),
         }[what]
-        assert "driver" in refusal(DeviceError, obj)
+        assert "CUDA runtime" in refusal(DeviceError, obj)
 
 
 EXPORTERS: dict[str, tuple[Callable[[], Any], bool]] = {

@@ -145,6 +145,14 @@ class TestNothing:
         assert buffer.__dlpack_device__() == (2, current)
         assert not runtime.calls, "no pointer is asked"
 
+    @pytest.mark.parametrize("want", WANTS)
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_whoever_wants_to_know(self, level: str, want: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        runtime = cuda_runtime.install(monkeypatch, ordinal=5)
+        runtime.current = 1
+        assert WANTS[want](LEVELS[level](Described(shape=(0,), data=(0, False)))) == (2, 1)
+        assert not runtime.calls
+
     def test_or_on_the_one_that_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         runtime = cuda_runtime.install(monkeypatch)
         assert as_buffer(capsules.Producer(device=(2, 1), shape=(0,), data=0)).__dlpack_device__() == (2, 1)

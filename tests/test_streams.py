@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from buflend import minimal
 from buflend.maximal import Buffer, as_buffer, as_column, as_memoryview, as_ndarray, as_table
-from buflend.shared import DeviceError, ProducerError, cuda_library
+from buflend.shared import DeviceError, ProducerError, cuda, cuda_library
+from buflend.shared.device import Device
+from buflend.shared.dlpack import Tensor
+from buflend.shared.memory import share
 from tests import arrow_producer, capsules, cuda_runtime
 from tests.capsules import Producer
 from tests.only import lend, only
@@ -79,6 +83,25 @@ class TestDlpack:
         buffer.__dlpack__(stream=stream, max_version=(1, 3))
         assert ordered(runtime, LEGACY_STREAM, stream, 1)
 
+    @pytest.mark.usefixtures("runtime")
+    @pytest.mark.parametrize("version", [None, (1, 3)])
+    def test_out_it_keeps_what_it_was_taken_of(self, version: Any) -> None:
+        buffer, producer = taken(flags=0)
+        capsule = buffer.__dlpack__(stream=OTHER, max_version=version)
+        del buffer
+        assert not producer.lent[0].deleted
+        capsules.consume(capsule)()
+        assert len(producer.lent[0].deleted) == 1
+
+    @pytest.mark.parametrize(("device", "stream"), [((2, 1), 0), ((13, 0), 0), ((10, 1), 1), ((10, 1), 2), ((3, 0), 1)])
+    def test_out_to_a_stream_that_the_standard_forbids(
+        self, device: tuple[int, int], stream: int, runtime: cuda_runtime.Runtime
+    ) -> None:
+        buffer, _ = taken(device)
+        with pytest.raises(ValueError, match=rf"stream: got {stream}"):
+            buffer.__dlpack__(stream=stream, max_version=(1, 3))
+        assert not runtime.calls
+
     @pytest.mark.parametrize("fails", ORDERED[:3])
     def test_what_fails_is_told_and_cleared(self, fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
         runtime = cuda_runtime.install(monkeypatch, fails=fails, status=709)
@@ -91,6 +114,13 @@ class TestDlpack:
         del buffer
         gc.collect()
         assert len(producer.lent[0].deleted) == 1
+
+    def test_an_event_that_cannot_be_destroyed_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        runtime = cuda_runtime.install(monkeypatch, fails="cudaEventDestroy", status=709)
+        buffer, _ = taken()
+        with pytest.raises(DeviceError, match=r"CUDA error 709, no luck with 709"):
+            buffer.__dlpack__(stream=OTHER, max_version=(1, 3))
+        assert (runtime.cleared > 0, runtime.current) == (True, 0)
 
     @pytest.mark.parametrize("stream", [None, 1, 2, OTHER, -1])
     def test_described_memory_is_ready(self, stream: int | None, runtime: cuda_runtime.Runtime) -> None:
@@ -142,9 +172,11 @@ class TestExchangeTable:
     """The table leaves the order open, and tells the producer's stream (`dlpack.h` 1.3, `current_work_stream`)."""
 
     @staticmethod
-    def made(handle: int, status: int = 0) -> tuple[Any, list[tuple[int, int]]]:
+    def made(
+        handle: int, status: int = 0, device: tuple[int, int] = (2, 1), **fields: Any
+    ) -> tuple[Any, list[tuple[int, int]]]:
         lent, asked = capsules.Lent(), []
-        described = capsules.tensor_bytes(lent, device=(2, 1))
+        described = capsules.tensor_bytes(lent, device=device, **fields)
 
         def fill(out: int, _: Any = lent) -> int:
             ctypes.memmove(out, described, len(described))
@@ -155,7 +187,7 @@ class TestExchangeTable:
             return status, handle
 
         kind = type("Tabled", (Producer,), {"__dlpack_c_exchange_api__": capsules.table(fill, stream=stream)})
-        return kind(device=(2, 1)), asked
+        return kind(device=device, **fields), asked
 
     @pytest.mark.parametrize("handle", [0, 1])
     def test_the_default_stream_needs_no_call(self, handle: int, runtime: cuda_runtime.Runtime) -> None:
@@ -171,6 +203,20 @@ class TestExchangeTable:
         obj, _ = self.made(handle)
         assert as_buffer(obj).device == (2, 1)
         assert ordered(runtime, handle, LEGACY_STREAM, 1)
+
+    @pytest.mark.parametrize(("device", "default"), [((10, 1), 0), ((14, 0), None), ((99, 3), None)])
+    def test_other_devices_are_asked_for_a_capsule(
+        self, device: tuple[int, int], default: int | None, runtime: cuda_runtime.Runtime
+    ) -> None:
+        obj, asked = self.made(OTHER, device=device)
+        assert as_buffer(obj).device == device
+        assert [options["stream"] for options in obj.asked] == [default]
+        assert (asked, runtime.calls) == ([], [])
+
+    def test_of_nothing_no_stream_is_asked_for(self, runtime: cuda_runtime.Runtime) -> None:
+        obj, asked = self.made(OTHER, shape=(0,), data=0)
+        assert as_buffer(obj).__cuda_array_interface__["stream"] is None
+        assert (asked, obj.asked, runtime.calls) == ([], [], [])
 
     def test_a_table_that_does_not_answer(self, runtime: cuda_runtime.Runtime) -> None:
         obj, _ = self.made(0, status=-1)
@@ -194,10 +240,31 @@ class TestCudaArrayInterface:
         made.__dlpack__(stream=OTHER + 8, max_version=(1, 3))
         assert [call for call in runtime.calls if call not in before] == []
 
+    def test_a_default_stream_is_that_of_the_device_that_managed_memory_was_made_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        runtime = cuda_runtime.install(monkeypatch, kind=3, ordinal=1)
+        assert as_buffer(Described(stream=LEGACY_STREAM)).device == (13, 0)
+        waited = runtime.calls.index(("cudaStreamSynchronize", LEGACY_STREAM))
+        assert (runtime.devices[waited], runtime.current) == (1, 0)
+
+    def test_the_stream_of_a_mask_is_waited_for(self, runtime: cuda_runtime.Runtime) -> None:
+        mask = Described(typestr="|b1", stream=OTHER)
+        as_column(Described(mask=mask))
+        assert runtime.calls[-1] == ("cudaStreamSynchronize", OTHER)
+
     def test_no_stream_is_nothing_to_wait_for(self, runtime: cuda_runtime.Runtime) -> None:
         for fields in ({}, {"stream": None}):
             assert as_buffer(Described(**fields)).__cuda_array_interface__["stream"] is None
         assert not runtime.calls
+
+    @pytest.mark.parametrize("make", [as_buffer, as_column], ids=["buffer", "column"])
+    def test_of_nothing_the_stream_is_not_waited_for(
+        self, make: Callable[[Any], Any], runtime: cuda_runtime.Runtime
+    ) -> None:
+        made = make(Described(shape=(0,), data=(0, False), stream=OTHER))
+        assert made.__cuda_array_interface__["stream"] is None
+        assert "cudaStreamSynchronize" not in runtime.names()
 
     @pytest.mark.parametrize("make", [as_buffer, as_column], ids=["buffer", "column"])
     def test_zero_is_forbidden(self, make: Callable[[Any], Any], runtime: cuda_runtime.Runtime) -> None:
@@ -269,6 +336,24 @@ class TestTheHost:
             as_ndarray(buffer)
         assert runtime.names() == ["cudaStreamSynchronize"]
 
+    def test_waits_for_memory_that_was_handed_on(self, runtime: cuda_runtime.Runtime) -> None:
+        buffer, _ = taken((13, 0))
+        part = share(Buffer, buffer, 8, 24)
+        assert minimal.as_ndarray(minimal.as_buffer(buffer)).tolist() == list(range(64))
+        assert runtime.calls == [("cudaStreamSynchronize", LEGACY_STREAM)]
+        assert as_ndarray(part).tolist() == list(range(8, 24))
+        assert runtime.names() == ["cudaStreamSynchronize"] * 2
+
+    def test_waits_for_no_part_without_bytes(self, runtime: cuda_runtime.Runtime) -> None:
+        buffer, _ = taken((13, 0))
+        assert as_ndarray(share(Buffer, buffer, 8, 8)).tolist() == []
+        assert not runtime.calls
+
+    def test_waits_when_memory_that_it_can_read_is_to_be_its_own(self, runtime: cuda_runtime.Runtime) -> None:
+        buffer, _ = taken((13, 0))
+        assert buffer.to_host() is buffer
+        assert runtime.calls == [("cudaStreamSynchronize", LEGACY_STREAM)]
+
     @pytest.mark.usefixtures("runtime")
     def test_and_what_it_waited_for_is_ready(self) -> None:
         buffer, _ = taken((13, 0))
@@ -307,6 +392,12 @@ class TestTheHost:
         ]
         assert (runtime.devices, runtime.current) == ([1, 1], 0)
 
+    def test_copies_no_strided_memory(self, runtime: cuda_runtime.Runtime) -> None:
+        tensor = Tensor(0xDEAD0000, (4,), (2,), device=Device(2, 1))
+        with pytest.raises(BufferError, match="contiguous on the device first"):
+            cuda.to_host(self, tensor)
+        assert not runtime.calls
+
     @pytest.mark.parametrize("fails", ["cudaMemcpyAsync", "cudaStreamSynchronize"])
     def test_a_copy_that_fails(self, fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
         runtime = cuda_runtime.install(monkeypatch, fails=fails)
@@ -317,12 +408,36 @@ class TestTheHost:
             buffer.to_host()
         assert (runtime.cleared, runtime.current) == (1, 0)
 
+    @pytest.mark.parametrize("stream", [2, OTHER])
+    def test_copies_in_the_order_of_any_stream(self, stream: int, runtime: cuda_runtime.Runtime) -> None:
+        memory = (ctypes.c_ubyte * 64)(*range(64))
+        tensor = Tensor(ctypes.addressof(memory), (64,), (1,), device=Device(2, 1), stream=stream)
+        assert cuda.to_host(memory, tensor) == bytes(range(64))
+        assert [(name, of) for name, *_, of in runtime.calls] == [
+            ("cudaMemcpyAsync", stream),
+            ("cudaStreamSynchronize", stream),
+        ]
+
     def test_columns_of_managed_memory(self, runtime: cuda_runtime.Runtime) -> None:
         column = as_column(Producer(device=(13, 0), dtype=(0, 64, 1), shape=(8,)))
         expected = np.arange(64, dtype="u1").view("i8").tolist()
         assert not runtime.calls
         assert column.tolist() == expected
         assert runtime.calls[0] == ("cudaStreamSynchronize", LEGACY_STREAM)
+
+    def test_a_table_of_managed_memory(self, runtime: cuda_runtime.Runtime) -> None:
+        table = as_table({"n": Producer(device=(13, 0), dtype=(0, 64, 1), shape=(8,))})
+        assert not runtime.calls
+        assert np.asarray(table)[:, 0].tolist() == np.arange(64, dtype="u1").view("i8").tolist()
+        assert runtime.calls[:1] == [("cudaStreamSynchronize", LEGACY_STREAM)]
+
+    @pytest.mark.peers
+    @pytest.mark.parametrize("name", ["__arrow_array__", "__arrow_c_array__"])
+    def test_waits_where_pyarrow_makes_the_array(self, name: str, runtime: cuda_runtime.Runtime) -> None:
+        pytest.importorskip("pyarrow")
+        buffer, _ = taken((13, 0))
+        getattr(buffer, name)()
+        assert runtime.calls[:1] == [("cudaStreamSynchronize", LEGACY_STREAM)]
 
     @pytest.mark.parametrize("read", ["interface", "buffers", "arrow"])
     def test_columns_whose_addresses_are_given_away(self, read: str, runtime: cuda_runtime.Runtime) -> None:
@@ -358,6 +473,14 @@ class TestArrow:
         assert column.device == (device, 0)
         if device != 3:
             assert column.__cuda_array_interface__["stream"] is None
+
+    def test_in_the_event_of_each_chunk_is_waited_for(self, runtime: cuda_runtime.Runtime) -> None:
+        event = arrow_producer.keep(ctypes.c_uint64(0xE4E47))
+        lie = arrow_producer.Lie("c", 1, [None, 0xDEAD0000])
+        script = arrow_producer.Script(lie, [lie, lie], device=2, event=event)
+        stream = arrow_producer.stream(script, arrow_producer.Log())
+        assert as_column(SimpleNamespace(__arrow_c_device_stream__=lambda: stream)).num_chunks() == 2
+        assert runtime.calls == [("cudaEventSynchronize", 0xE4E47)] * 2
 
 
 class TestOfCupy:

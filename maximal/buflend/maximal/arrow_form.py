@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..shared.access import settle
 from ..shared.arrow_c import Data, Field
 from ..shared.arrow_format import parse_format
-from ..shared.device import CPU
+from ..shared.device import CPU, HOST_READABLE
 from ..shared.interchange import DtypeKind
 from ..shared.loan import Lent
 from .buffer import Buffer, as_buffer
@@ -85,8 +85,9 @@ def _data(piece: Piece, type: Type, copy: Copy) -> Data:  # noqa: A002 - the rec
     for name in layout.buffers:
         buffer, start = piece.buffers.get(name), starts.get(name, 0)
         if buffer is None and name != "validity" and (not piece.size or layout.offset_bits):
-            # No elements need one offset, no text its characters: pyarrow crashes where they are NULL.
-            buffer, start = _ZEROS, 0
+            # No elements need one offset, no text its characters: pyarrow crashes where they are NULL. Off the host
+            # there are no zeros to point at, and nothing is read of NULL.
+            buffer, start = (_ZEROS, 0) if piece.device[0] in HOST_READABLE else (None, 0)
         buffers.append(None if buffer is None else _lent(buffer, start))
     if layout.variadic:
         sizes = array_of("q", [buffer._bufsize for buffer in piece.variadic])

@@ -146,12 +146,18 @@ class Buffer(memory.Memory):
     def to_host(self) -> "Buffer":
         """Return a buffer in host memory with the same bytes: itself where the host can read it, else a copy.
 
+        What is queued for the memory is waited for.
+
         Raises
         ------
         DeviceError
             When the memory is not CUDA's, or the CUDA runtime does not answer.
         """
         if self.device[0] in HOST_READABLE:
+            if self._device is not CPU:
+                from ..shared.access import settle
+
+                settle(self)
             return self
         from ..shared.cuda import to_host
 

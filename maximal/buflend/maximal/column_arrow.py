@@ -8,8 +8,9 @@ compiled code; what it does not make of buffers goes out through our own.
 from sys import modules
 from typing import Any
 
-from ..shared.arrow_c import clear_reserved
-from ..shared.device import CPU, Device
+from ..shared.arrow_c import Field, clear_reserved
+from ..shared.device import CPU, HOST_READABLE, Device, device_name
+from ..shared.errors import DeviceError
 from . import arrow_pyarrow
 from .arrow_form import Form
 
@@ -53,6 +54,11 @@ def device_array(form: Form, device: Device, requested: object = None, **options
     for name, value in options.items():
         if value is not None:
             raise NotImplementedError(f"__arrow_c_device_array__: got {name}={value!r}, an option that is not known")
+    if device[0] not in HOST_READABLE and _has_views(form.field):
+        raise DeviceError(
+            f"views on {device_name(device)} need the sizes of their buffers of characters there, and nothing is "
+            "copied to a device: make text of them first"
+        )
     requested = _checked(form, requested)
     if device == CPU and _by_pyarrow(form):
         pair = arrow_pyarrow.to_array(form).__arrow_c_device_array__(requested)
@@ -61,6 +67,11 @@ def device_array(form: Form, device: Device, requested: object = None, **options
     from ..shared.arrow_export import device_array_capsule
 
     return schema(form), device_array_capsule(form.chunks[0], device)
+
+
+def _has_views(field: Field) -> bool:
+    parts = [*field.children, *(() if field.dictionary is None else (field.dictionary,))]
+    return field.format in ("vu", "vz") or any(map(_has_views, parts))
 
 
 def stream(form: Form, requested: object = None) -> object:

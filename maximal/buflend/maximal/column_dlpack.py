@@ -13,8 +13,9 @@ from ..shared import dlpack
 from ..shared.access import stream_of
 from ..shared.arrow_format import NUMBER_FORMATS
 from ..shared.chunk import NATIVE, Dtype
-from ..shared.device import HOST_READABLE, device_name
+from ..shared.device import CPU, HOST_READABLE, device_name
 from ..shared.dlpack import NUMPY_TYPES, Tensor
+from ..shared.dlpack_method import check_stream
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import offers
 from .buffer import Buffer
@@ -79,8 +80,11 @@ def export(column: Column, *, copy: bool | None = None, **options: Any) -> objec
         return exporter()(column if data is None else data.owner, tensor)(copy=copy, **options)
     if copy is False:
         raise BufferError(f"copy=False: {why}, which needs a copy")
-    if column.device[0] not in HOST_READABLE:
-        raise BufferError(f"{why}, and the column lies on {device_name(column.device)}, where it is not copied")
+    for piece in pieces:
+        if piece.device[0] not in HOST_READABLE:
+            raise BufferError(f"{why}, and the column lies on {device_name(piece.device)}, where it is not copied")
+    if column.device != CPU and options.get("dl_device") is None:
+        check_stream(column.device, options.pop("stream", None))  # of a copy in host memory nothing is pending
     array = _copied(pieces, column._type)
     tensor = Tensor(array.ctypes.data, (len(array),), (1,), triple)
     return exporter()(array, tensor, fresh=True)(copy=copy, **options)

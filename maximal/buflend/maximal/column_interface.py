@@ -89,7 +89,7 @@ def cuda_interface(column: Column) -> dict[str, Any]:
         "shape": (piece.size,),
         "typestr": dtype.str,
         "data": (ptr if piece.size else 0, readonly),
-        "strides": (piece.stride,),
+        "strides": None if piece.stride == dtype.itemsize else (piece.stride,),
         "stream": stream,
         "mask": mask,
     }
@@ -164,7 +164,7 @@ def from_cuda_interface(obj: Any, *, allow_copy: bool = True) -> Column | None: 
     stream = checked_stream(found.get("stream"), f"{whose}['stream']")
     buffer = _around(layout.block, layout.width, reach, obj, CUDA_DEVICE)
     if stream is not None and size:
-        wait(stream, CUDA_DEVICE, buffer.ptr)
+        wait(stream, buffer.ptr)
     piece = Piece(size, 0, {"data": buffer}, byte_offset=max(-reach, 0), stride=stride)
     return _with_mask(Column._make(Type(made), (piece,)), found.get("mask"), CUDA_NAME, CUDA_DEVICE)
 
@@ -214,6 +214,9 @@ def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
     size, stride, reach = _line(layout, whose)
     if layout.block is None or layout.width != 1 or size < (-(-piece.size // 8) if bits else piece.size):
         raise ProducerError(whose, got=found, expected=f"{piece.size} bytes or bits by their address")
+    stream = checked_stream(found.get("stream"), f"{whose}['stream']") if name == CUDA_NAME else None
+    if stream is not None and size:
+        wait(stream, layout.block.ptr)
     masked = piece._replace(
         buffers=piece.buffers | {"validity": _around(layout.block, layout.width, reach, mask, device)},
         null=(NullKind.USE_BITMASK if bits else NullKind.USE_BYTEMASK, 0),

@@ -7,9 +7,9 @@ somebody asks for it, and then the pointer is.
 
 from typing import Any
 
-from ..shared.access import known_device, stream_of
+from ..shared.access import stream_of
 from ..shared.array_interface import read_interface
-from ..shared.cuda import synchronize
+from ..shared.cuda import ordinal_at, synchronize
 from ..shared.device import UNKNOWN_ID, Device
 from ..shared.errors import ProducerError
 from ..shared.memory import Memory
@@ -37,7 +37,7 @@ def read(obj: Any) -> Found | None:
         return None
     ptr, nbytes, owner, device, readonly, stream = found
     if stream is not None:
-        wait(stream, device, ptr)
+        wait(stream, ptr)
     return ptr, nbytes, owner, device, readonly, None
 
 
@@ -70,6 +70,6 @@ def checked_stream(stream: Any, field: str) -> int | None:
     return stream
 
 
-def wait(stream: int, device: Device, ptr: int) -> None:
-    """Wait on the host for a stream of the device that an address is of."""
-    synchronize(stream, known_device(device, ptr, 1)[1])
+def wait(stream: int, ptr: int) -> None:
+    """Wait on the host for a stream of the device that memory was allocated for."""
+    synchronize(stream, ordinal_at(ptr))

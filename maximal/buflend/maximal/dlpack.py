@@ -11,9 +11,10 @@ from ..shared.device import CPU
 from ..shared.dlpack import VERSION, Tensor, is_contiguous
 from ..shared.dlpack_import import default_stream, read_capsule
 from ..shared.dlpack_table import strided
-from ..shared.errors import EXITS
+from ..shared.errors import EXITS, ProducerError
 from ..shared.memory import Memory, device_of, offers
 from .found import Found, RefusedError
+from .native import Native, native_of, unanswered
 
 
 def method(memory: Memory) -> Any:
@@ -75,7 +76,12 @@ def ask(obj: Any) -> Any:
     A producer that knows no `max_version` is asked again without (pandas' and nanoarrow's buffers). The standard names
     no error for a refusal, and producers raise what they like.
     """
-    device = device_of(obj, type(obj).__name__)
+    try:
+        device = device_of(obj, type(obj).__name__)
+    except ProducerError as error:
+        if error.__cause__ is None or native_of(obj) is not Native.CUPY:
+            raise
+        raise unanswered(error.__cause__) from error.__cause__
     options: dict[str, Any] = {} if device == CPU else {"stream": default_stream(device)}
     try:
         try:

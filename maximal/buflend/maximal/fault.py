@@ -6,7 +6,7 @@ Lives here: the bytes and the children that a type needs. Must not know: who is 
 
 import sys
 
-from ..shared.device import HOST_READABLE
+from ..shared.device import HOST_READABLE, device_name
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import to_memoryview
 from .piece import MASKS, Piece, Type
@@ -16,7 +16,7 @@ def fault(piece: Piece, type: Type) -> str:  # noqa: A002 - the record's name
     """Return which buffer or child is missing or too small for the elements, or nothing. No memory is read."""
     if piece.size < 0 or piece.offset < 0:
         return f"size and offset are {piece.size} and {piece.offset}, expected 0 or more"
-    if wrong := _fault_of_children(piece, type):
+    if wrong := _fault_of_children(piece, type) or _fault_of_devices(piece):
         return wrong
     layout = type.layout
     if unknown := piece.buffers.keys() - (*(layout.buffers if layout else ("data",)), "validity"):
@@ -42,6 +42,19 @@ def _fault_of_children(piece: Piece, type: Type) -> str:  # noqa: A002
     end = piece.offset + piece.size
     if type.dtype.format[:3] in ("+s", "+us") and any(child.size() < end for child in children):
         return f"children: got {[child.size() for child in children]} elements, expected {end} or more"
+    return ""
+
+
+def _fault_of_devices(piece: Piece) -> str:
+    """Return where parts lie apart: what is said of a piece, to a protocol or to its reader, is said of one device."""
+    named = [(name, buffer) for name, buffer in piece.buffers.items() if buffer.bufsize]
+    named += [("variadic", buffer) for buffer in piece.variadic if buffer.bufsize]
+    parts = [*[("children", child) for child in piece.children]]
+    parts += [] if piece.dictionary is None else [("dictionary", piece.dictionary)]
+    named += [(name, memory) for name, part in parts if (memory := part._pieces[0].memory) and memory.bufsize]
+    if len({buffer._device for _, buffer in named}) > 1 and len({buffer.device for _, buffer in named}) > 1:
+        places = ", ".join(f"{name} on {device_name(buffer.device)}" for name, buffer in named)
+        return f"the parts lie apart ({places}), expected one device"
     return ""
 
 

@@ -105,8 +105,13 @@ def _cupy(array: Any) -> Found:
             # CuPy makes that stream wait for its own, which is then done with; the capsule is not needed.
             array.__dlpack__(stream=stream)
     except RuntimeError as error:
-        raise DeviceError(f"the CUDA runtime does not answer: {error}") from error
+        raise unanswered(error) from error
     return array.data.ptr, array.nbytes, array, device, False, stream
+
+
+def unanswered(error: BaseException) -> DeviceError:
+    """Return the error for an array of CuPy whose runtime does not answer; the array is not at fault."""
+    return DeviceError(f"the CUDA runtime does not answer: {error}")
 
 
 def _strided(array: Any) -> CopyRequiredError:
@@ -124,7 +129,9 @@ def _torch(tensor: Any) -> Found | None:
         return None
     try:
         if tensor.is_contiguous() or is_contiguous(tuple(tensor.shape), tensor.stride()):
-            return tensor.data_ptr(), tensor.nbytes, tensor, CPU, False, None
+            ptr, nbytes = tensor.data_ptr(), tensor.nbytes
+            if ptr or not nbytes:  # else it has a shape and no memory: a fake, or storage that was given back
+                return ptr, nbytes, tensor, CPU, False, None
     except RuntimeError:  # it has no storage: sparse, or one that only looks like a tensor
         pass
     return None

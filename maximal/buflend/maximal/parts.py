@@ -106,7 +106,8 @@ class Parts:
         known = self._type.dtype.format and all(part is None or part._look() & ARROW for part in parts)
         arrow = ARROW if known else 0
         one = ONE_PIECE if len(self._pieces) == 1 else 0
-        return arrow | one | (HOST if self.device[0] in HOST_READABLE else 0)
+        on_host = all(piece.device[0] in HOST_READABLE for piece in self._pieces)
+        return arrow | one | (HOST if on_host else 0)
 
     def rename(self, name: str) -> Self:
         """Return the column under another name; nothing is copied."""

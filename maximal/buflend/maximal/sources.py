@@ -42,6 +42,8 @@ def as_column(obj: object, *, allow_copy: bool = True) -> Column:
         When what it says cannot be true.
     CopyRequiredError
         When a copy is needed and not allowed.
+    DeviceError
+        When a device's runtime is needed and does not answer.
 
     Examples
     --------

@@ -7,9 +7,10 @@ in a file of its own, imported when it is spoken.
 from typing import TYPE_CHECKING, Any
 
 from ..shared.device import CPU, Device
+from ..shared.errors import DeviceError
 from .arrow_dunders import ArrowDunders
 from .arrow_form import Form, form_of_table
-from .offer import HOST, offered, offered_value
+from .offer import HOST, offered_value
 from .table_parts import Columns
 
 if TYPE_CHECKING:
@@ -52,9 +53,12 @@ class Table(Columns, ArrowDunders):
 
     # Arrays of two dimensions.
 
-    @offered(HOST)
+    # There on devices too, where it raises: of a table without it NumPy would make an array of the names.
     def __array__(self, dtype: "DTypeLike | None" = None, copy: bool | None = None) -> "NDArray[Any]":  # noqa: FBT001 - NumPy's
-        """Return the values as an ndarray of rows and columns; a view where the columns lie evenly in one block."""
+        """Return the values as an ndarray of rows and columns; a view where the columns lie evenly in one block.
+
+        DeviceError where the host cannot read them.
+        """
         from .table_array import to_array
 
         return to_array(self, dtype, copy)
@@ -75,7 +79,11 @@ class Table(Columns, ArrowDunders):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the device as a pair of plain integers (device type, device id), as DLPack numbers them."""
-        return self._columns[0].__dlpack_device__() if self._columns else (1, 0)
+        memories = [column._pieces[0].memory for column in self._columns]
+        places = {memory.__dlpack_device__() for memory in memories if memory is not None} or {(1, 0)}
+        if len(places) > 1:
+            raise DeviceError(f"the columns lie on {len(places)} devices, {sorted(places)}: select those of one")
+        return places.pop()
 
     def __dlpack__(self, **options: Any) -> object:
         """Return a DLPack capsule of rows and columns: numbers of one type, none missing; else BufferError."""

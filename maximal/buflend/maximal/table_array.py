@@ -66,6 +66,7 @@ def grid(table: "Table") -> Grid | None:
     steps = {after - before for before, after in pairwise(starts)}
     if len(steps) > 1 or len({id(_root(buffer.owner)) for buffer in buffers}) > 1:
         return None
+    streams = [stream for buffer in buffers if (stream := stream_of(buffer)) is not None]
     return Grid(
         starts[0],
         (len(table), len(columns)),
@@ -74,7 +75,7 @@ def grid(table: "Table") -> Grid | None:
         columns[0].device,
         any(buffer.readonly for buffer in buffers),
         tuple(buffer.owner for buffer in buffers),
-        max(stream_of(buffer) or 0 for buffer in buffers) or None,
+        max(streams, default=None),  # they are all of one device, and so one stream
     )
 
 
@@ -145,7 +146,14 @@ def cuda_interface(table: "Table") -> dict[str, Any]:
     found = grid(table) if table.device[0] in (2, 13) else None
     if found is None:
         raise AbsentError(f"{CUDA_NAME}: the columns are no one array of CUDA memory as they lie")
-    return {**found.__array_interface__, "data": (found.ptr, found.readonly), "stream": found.stream}
+    rows, count = found.shape
+    width = found.dtype.itemsize
+    return {
+        **found.__array_interface__,
+        "data": (found.ptr if rows else 0, found.readonly),
+        "strides": None if found.strides == (count * width, width) else found.strides,
+        "stream": found.stream if rows else None,
+    }
 
 
 def export(table: "Table", *, copy: bool | None = None, **options: Any) -> object:

@@ -25,6 +25,7 @@ from .memory import _ADDRESSES, _MOST_BYTES
 _ARRAY = struct.Struct("@qqqqqPPPP")
 _MOST = 2**63 - 1  # elements
 _FIRST_PAGE = 4096  # libraries written in Rust point there where a buffer is empty
+_CUDA = 2  # the device type whose pointers can be asked where they lie
 _INTEGERS = {16: struct.Struct("@h"), 32: struct.Struct("@i"), 64: struct.Struct("@q")}
 
 
@@ -266,6 +267,15 @@ def _copied(address: int, size: int, array: Imported) -> bytearray:
     return to_host(array.owner, Tensor(address, (size,), (1,), device=array.device))
 
 
+def _lies_on_host(address: int, array: Imported) -> bool:
+    """Tell whether a buffer of a CUDA array is in host memory after all: sizes, where an exporter copied nothing."""
+    if array.device[0] != _CUDA:
+        return False
+    from .cuda import device_at
+
+    return device_at(address)[0] in HOST_READABLE
+
+
 def _variadic(array: Imported, pointers: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Return the character buffers of a view, whose sizes are the last buffer."""
     *parts, sizes_at = pointers
@@ -274,7 +284,8 @@ def _variadic(array: Imported, pointers: tuple[int, ...]) -> tuple[tuple[int, in
     name = array.field.name
     if sizes_at < _FIRST_PAGE:
         raise broken("ArrowArray: sizes of buffers", sizes_at or None, f"the address of {len(parts)} sizes", name)
-    raw = foreign(sizes_at) if _is_host(array) else _copied(sizes_at, 8 * len(parts), array)
+    on_host = _is_host(array) or _lies_on_host(sizes_at, array)
+    raw = foreign(sizes_at) if on_host else _copied(sizes_at, 8 * len(parts), array)
     sizes: tuple[int, ...] = struct.unpack_from(f"@{len(parts)}q", raw)
     for part, size in zip(parts, sizes, strict=True):
         if size < 0 or not _fits(part, size) or (size and part < _FIRST_PAGE):

@@ -19,7 +19,17 @@ from .dlpack import Tensor, is_contiguous
 from .errors import DeviceError
 from .exporter import writable_address
 
-__all__ = ["current_device", "device_at", "device_count", "in_use", "order", "synchronize", "to_host", "wait_event"]
+__all__ = [
+    "current_device",
+    "device_at",
+    "device_count",
+    "in_use",
+    "order",
+    "ordinal_at",
+    "synchronize",
+    "to_host",
+    "wait_event",
+]
 
 DEFAULT_STREAM = 1  # the legacy one
 
@@ -59,13 +69,29 @@ def device_at(ptr: int) -> Device:
     DeviceError
         When there is no runtime, or it does not know.
     """
-    raw = ctypes.create_string_buffer(_ROOM)
-    check(runtime().cudaPointerGetAttributes(raw, ptr), f"asking for the device of address {ptr:#x}")
-    kind, ordinal = _ATTRIBUTES.unpack_from(raw)
+    kind, ordinal = _attributes(ptr)
     if kind not in _MEMORY_TYPES:
         raise DeviceError(f"the CUDA runtime calls the memory at {ptr:#x} of type {kind}, which is not known here")
     found = _MEMORY_TYPES[kind]
     return CPU if found == 1 else Device(found, ordinal if found == 2 else 0)
+
+
+def ordinal_at(ptr: int) -> int:
+    """Return the ordinal of the device that memory was allocated for, pinned and managed memory too.
+
+    Its default streams are those that are meant where a stream is named beside the memory. Of memory that is not CUDA's
+    they are the current device's. Errors are those of `device_at`.
+    """
+    _, ordinal = _attributes(ptr)
+    return ordinal if ordinal >= 0 else current_device().id
+
+
+def _attributes(ptr: int) -> tuple[int, int]:
+    """Return what the runtime says of an address: cudaMemoryType and ordinal."""
+    raw = ctypes.create_string_buffer(_ROOM)
+    check(runtime().cudaPointerGetAttributes(raw, ptr), f"asking for the device of address {ptr:#x}")
+    kind, ordinal = _ATTRIBUTES.unpack_from(raw)
+    return kind, ordinal
 
 
 def synchronize(stream: int, ordinal: int) -> None:
@@ -86,7 +112,10 @@ def order(before: int, after: int, ordinal: int) -> None:
             check(library.cudaEventRecord(event, before), what)
             check(library.cudaStreamWaitEvent(after, event, 0), what)
         finally:
-            library.cudaEventDestroy(event)  # the runtime keeps it until it has happened
+            destroyed = library.cudaEventDestroy(event)  # the runtime keeps it until it has happened
+            if destroyed:
+                library.cudaGetLastError()
+        check(destroyed, what)
 
 
 def wait_event(address: int) -> None:

@@ -56,7 +56,7 @@ def runtime() -> Any:
     """Return the CUDA runtime library, with the lock of the interpreter given up in its calls.
 
     One that is already in the process comes first, then the system's, a toolkit's (`CUDA_PATH`, `CUDA_HOME`), and that
-    of the package nvidia-cuda-runtime.
+    of the package nvidia-cuda-runtime. What has the name and not the functions is passed over.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def runtime() -> Any:
     """
     global _loaded  # noqa: PLW0603 - loaded once, on demand
     if _loaded is None:
-        _loaded = _prepared(_find())
+        _loaded = _find()
     return _loaded
 
 
@@ -87,14 +87,17 @@ def _find() -> Any:
     already = getattr(os, "RTLD_NOLOAD", 0)
     tries = [(name, already) for name in NAMES if already] + [(name, 0) for name in NAMES]
     tries += [(os.path.join(folder, name), 0) for folder in _folders() for name in NAMES]  # noqa: PTH118 - no import
+    unfit = ""
     for path, mode in tries:
         try:
-            return ctypes.CDLL(path, ctypes.DEFAULT_MODE | mode)
+            return _prepared(ctypes.CDLL(path, ctypes.DEFAULT_MODE | mode))
         except OSError:
             continue
+        except AttributeError as error:  # "libcudart.so.13: undefined symbol: cudaEventRecord"
+            unfit = unfit or f"; found one that cannot be used ({error})"
     raise DeviceError(
         f"no CUDA runtime library can be loaded: looked for {', '.join(NAMES)} where the system looks, below "
-        f"{' and '.join(_TOOLKIT)}, and in NVIDIA's packages; install the CUDA toolkit or the package "
+        f"{' and '.join(_TOOLKIT)}, and in NVIDIA's packages{unfit}; install the CUDA toolkit or the package "
         "nvidia-cuda-runtime"
     )
 
@@ -103,7 +106,8 @@ def _folders() -> list[str]:
     """Return the folders that exist in which the library may lie."""
     toolkits = [os.environ[name] for name in _TOOLKIT if os.environ.get(name)]
     found = [os.path.join(root, inner) for root in toolkits for inner in _IN_TOOLKIT]  # noqa: PTH118
-    found += [os.path.join(entry, inner) for entry in sys.path if entry for inner in _IN_PACKAGES]  # noqa: PTH118
+    entries = [entry for entry in sys.path if entry and isinstance(entry, str)]  # others are not imported from
+    found += [os.path.join(entry, inner) for entry in entries for inner in _IN_PACKAGES]  # noqa: PTH118
     return [folder for folder in found if os.path.isdir(folder)]  # noqa: PTH112
 
 

@@ -68,14 +68,18 @@ class Method(Keeper):
         return self.make_copy(VERSIONED if versioned else LEGACY, to_host(self.owner, self.tensor))
 
 
+_OF_THE_HOST = (1, 3)  # CPU, CUDA_HOST: who takes memory as theirs has no stream, and reads it at once
+
+
 def order_for(tensor: Tensor, device: Device, stream: object) -> None:
-    """Make a consumer's stream, for the CPU the host, wait for the stream in whose order a tensor is ready."""
+    """Make a consumer's stream, or the host, wait for the stream in whose order a tensor is ready."""
     before = tensor.stream
     if before is None or stream == -1:
         return
     kind, ordinal = tensor.device
+    host = device[0] in _OF_THE_HOST
     after = before if stream is None else int(stream)  # type: ignore[call-overload]
-    if device == tensor.device and after == before:
+    if after == before and not host:
         return
     if kind not in CUDA:
         raise BufferError(
@@ -86,10 +90,10 @@ def order_for(tensor: Tensor, device: Device, stream: object) -> None:
 
     if not in_use():
         return
-    if device == tensor.device:
-        order(before, after, ordinal)
-    else:
+    if host:
         synchronize(before, ordinal)
+    else:
+        order(before, after, ordinal)
 
 
 def _wanted(dl_device: object) -> Device:
