@@ -22,8 +22,8 @@ ROOTS = [str(Path(portion).parent) for portion in buflend.__path__]
 
 PEER = re.compile(r"^import (?:nanoarrow|pandas|polars|pyarrow)\b", re.MULTILINE)
 
-# Read by mypy, not run.
-collect_ignore = ["typing_cases.py"]
+# Read by mypy, not run; and run by `test_fake_cuda`, in processes of its own.
+collect_ignore = ["typing_cases.py", *([] if "BUFLEND_FAKE_CUDA" in os.environ else ["fake_cuda"])]
 
 Run = Callable[..., str]
 

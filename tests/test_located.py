@@ -17,7 +17,7 @@ from buflend.shared import CPU, STATIC, DeviceError, DeviceType
 from buflend.shared.device import Device
 from tests import capsules, cuda_runtime
 from tests.only import lend, only
-from tests.test_streams import Described
+from tests.streams import Described
 
 ASKED = "cudaPointerGetAttributes"
 # cudaMemoryType and ordinal, as the runtime answers -> the device, as DLPack numbers it.
