@@ -1,9 +1,10 @@
-"""Test sessions: one per interpreter found, one for the built wheel, one with the oldest NumPy.
+"""Test sessions: one per interpreter found, one for the built wheel, one with the oldest NumPy, one for devices.
 
 `make test` runs them all, one after the other. `make test ARGS="-s tests-3.12"` runs one; what follows `--` goes to
 pytest: `make test ARGS="-s tests-3.12 -- -k offset"`. An environment is kept until pyproject.toml changes.
 
-BUFLEND_FRAMEWORKS=1 adds the groups `frameworks` and `cuda` to the session of Python 3.11: gigabytes on some platforms.
+BUFLEND_FRAMEWORKS=1 adds the group `frameworks` to the session of Python 3.11, gigabytes on some platforms, and the
+session `devices`, which runs without it where it is named: `make test ARGS="-s devices"`.
 """
 
 import hashlib
@@ -39,7 +40,43 @@ def find(version: str) -> str | None:
 
 FOUND = {version: path for version in VERSIONS if (path := find(version))}
 # Tests of the command, which take as long as all others: one Python is enough for what measures the others' libraries.
-OF_THE_COMMAND = ("bars", "battery", "battery_shown", "compare", "make", "pages", "tables", "timing", "who", "wording")
+OF_THE_COMMAND = (
+    "bars",
+    "battery",
+    "battery_shown",
+    "compare",
+    "compare_devices",
+    "device_lifetime",
+    "make",
+    "pages",
+    "tables",
+    "timing",
+    "who",
+    "wording",
+)
+# Tests that start many processes of their own, whatever the Python: of checks, and of the tests themselves.
+OF_THE_TESTS = ("gpu_check", "gpu_check_parts", "mutants", "mutants_devices", "mutants_order", "mutants_owners")
+# The tests on the stand-in for CUDA, a process for each file: one Python is enough, in CI the one with all libraries.
+STAND_IN = "fake_cuda"
+ON_ONE_PYTHON = (*OF_THE_COMMAND, *OF_THE_TESTS, STAND_IN)
+# Those of libraries of GPUs.
+OF_DEVICES = (
+    "cuda_library",
+    "cupy",
+    "driverless",
+    "driverless_jax",
+    "driverless_peers",
+    "export_consumers",
+    "export_exits",
+    "export_pending",
+    "guard_peers",
+    "interfaces_import",
+    "no_driver",
+    "streams",
+    "streams_host",
+    STAND_IN,
+)
+FRAMEWORKS = bool(os.environ.get("BUFLEND_FRAMEWORKS"))
 FED_BY_IT = ("contradictions", "producer", "reader")  # they read frames that its producer makes
 NOT_FOUND = f"no working interpreter on PATH or in {PYENV}"
 
@@ -62,11 +99,11 @@ def left_out(*names: str) -> list[str]:
 def tests(session: nox.Session) -> None:
     """Run the tests and doctests on the checkout; those of the command on one Python."""
     install(session, "--editable", ".", "--group", "test")
-    if os.environ.get("BUFLEND_FRAMEWORKS") and session.name == "tests-3.11":
+    if FRAMEWORKS and session.name == "tests-3.11":
         install(session, "--group", "frameworks")
-        install(session, "--editable", ".", "--group", "cuda")
     everything = session.name == f"tests-{min(FOUND)}"
-    session.run(*PYTEST, *(() if everything else left_out(*OF_THE_COMMAND)), *session.posargs)
+    elsewhere = ON_ONE_PYTHON if not everything else (STAND_IN,) if FRAMEWORKS else ()
+    session.run(*PYTEST, *left_out(*elsewhere), *session.posargs)
 
 
 def wheel(session: nox.Session) -> None:
@@ -87,32 +124,44 @@ def wheel(session: nox.Session) -> None:
     session.chdir(neutral)
     settings = ["--config-file", str(tree / "pyproject.toml"), "--rootdir", str(tree), "-o", "pythonpath="]
     parts = [f"buflend.{part}" for part in ("minimal", "maximal", "shared", "bench")]
-    of_the_command = [f"--ignore={tree / 'tests' / f'test_{name}.py'}" for name in (*OF_THE_COMMAND, *FED_BY_IT)]
+    elsewhere = [f"--ignore={tree / 'tests' / f'test_{name}.py'}" for name in (*ON_ONE_PYTHON, *FED_BY_IT)]
     installed = {"BUFLEND_TEST_INSTALLED": "1"}  # makes the tests fail where they meet the checkout
-    run = [*PYTEST, "-m", "not peers", *settings, *of_the_command, str(tree / "tests"), "--pyargs", *parts]
+    run = [*PYTEST, "-m", "not peers", *settings, *elsewhere, str(tree / "tests"), "--pyargs", *parts]
     session.run(*run, *session.posargs, env=installed)
 
 
 def oldest(session: nox.Session) -> None:
     """Run the tests that need only NumPy, with the lowest that is supported and no peer."""
     install(session, "--editable", ".", "--group", "oldest")
-    run = [*PYTEST, "-m", "not peers", *left_out(*OF_THE_COMMAND), "tests", "minimal", "shared"]
+    run = [*PYTEST, "-m", "not peers", *left_out(*ON_ONE_PYTHON), "tests", "minimal", "shared"]
     session.run(*run, *session.posargs)
 
 
-def register(name: str, function: object, version: str | None) -> None:
+def devices(session: nox.Session) -> None:
+    """Run the tests of memory on devices with CuPy, cuda.core, numba-cuda, JAX and the CUDA runtime, without a device.
+
+    Some 310 MB are downloaded, PyTorch is not among them, and no driver is needed.
+    """
+    install(session, "--editable", ".", "--group", "devices")
+    paths = [str(Path("tests", f"test_{name}.py")) for name in OF_DEVICES]
+    # Each file on the stand-in is one test of `test_fake_cuda`, a minute long: they are shared out one by one.
+    session.run("pytest", "-n", "2", "--dist", "worksteal", "-m", "peers or fake_cuda", *paths, *session.posargs)
+
+
+def register(name: str, function: object, version: str | None, *, default: bool = True) -> None:
     """Make a session for an interpreter that was found, one that says what is missing otherwise."""
 
     def missing(session: nox.Session) -> None:
         session.skip(NOT_FOUND)
 
     if version in FOUND:
-        nox.session(function, name=name, python=FOUND[version])
+        nox.session(function, name=name, python=FOUND[version], default=default)
     else:
-        nox.session(missing, name=name, venv_backend="none")
+        nox.session(missing, name=name, venv_backend="none", default=default)
 
 
 for each in VERSIONS:
     register(f"tests-{each}", tests, each)
 register("wheel", wheel, max(FOUND, default=None))
 register("oldest", oldest, "3.11")
+register("devices", devices, "3.12" if "3.12" in FOUND else "3.11", default=FRAMEWORKS)
