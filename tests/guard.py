@@ -158,6 +158,8 @@ def _forked(actions: list[Callable[[], Any]], hidden: tuple[str, ...], seconds: 
         with warnings.catch_warnings():
             # Python 3.12 warns of the parent's other threads, and a warning that is an error would come in both.
             warnings.simplefilter("ignore", DeprecationWarning)
+            # So does JAX, where a test has imported it; no child of these calls it.
+            warnings.simplefilter("ignore", RuntimeWarning)
             number = os.fork()
         if not number:
             _report(actions, writing, trace, hidden)

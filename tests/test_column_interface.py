@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.maximal import Column, as_column
+from buflend.maximal import Column, as_buffer, as_column
 from buflend.maximal.column_interface import from_cuda_interface, from_exporter, from_interface
-from buflend.shared import Device, ProducerError
+from buflend.shared import CopyRequiredError, Device, ProducerError
+from tests import cuda_runtime
+from tests.streams import Described
 
 USE_BITMASK, USE_BYTEMASK = 3, 4
 
@@ -199,3 +201,36 @@ class TestExporters:
         released.release()
         with pytest.raises(ProducerError):
             from_exporter(released)
+
+
+def test_a_mask_that_lies_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = cuda_runtime.install(monkeypatch)
+    answers = {}
+
+    def attributes(out: Any, ptr: int) -> int:
+        ctypes.memmove(out, bytes((ctypes.c_int * 2)(2, answers[ptr])), 8)
+        return 0
+
+    monkeypatch.setattr(runtime, "cudaPointerGetAttributes", attributes)
+    values, mask = Described(), Described(typestr="|b1")
+    answers |= {ctypes.addressof(values.memory): 0, ctypes.addressof(mask.memory): 1}
+    values.__cuda_array_interface__["mask"] = mask
+    with pytest.raises(ProducerError, match=r"\['mask'\]"):
+        as_column(values)
+    answers[ctypes.addressof(mask.memory)] = 0
+    assert as_column(values).__dlpack_device__() == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"data": (4, False), "shape": (10,), "strides": (-8,)},
+        {"data": (2**64 + 5, False)},
+        {"data": (2**63, False), "strides": (2**70,)},
+    ],
+    ids=repr,
+)
+def test_numbers_that_can_be_no_memory_are_the_producers_fault(fields: dict[str, Any]) -> None:
+    for make in (as_buffer, as_column):
+        with pytest.raises((ProducerError, CopyRequiredError)):
+            make(Described(**fields))

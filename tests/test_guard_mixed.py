@@ -109,3 +109,20 @@ def test_nothing_of_the_host_is_said_to_lie_on_the_device(device: Pair) -> None:
     views = Column("vu", 2, data=far, variadic=[far])
     with pytest.raises(DeviceError, match="sizes of their buffers"):
         views.__arrow_c_device_array__()
+
+
+@on_devices
+@in_a_child
+def test_what_has_no_memory_says_nothing_of_the_rest(device: Pair) -> None:
+    far = Column("i", 3, data=Buffer(UNREADABLE, 12, owner=STATIC, device=device))
+    near = Column("i", 3, data=as_buffer(bytes(12)))
+    empty = Column("i", 0, data=as_buffer(b""))
+    for first in (Column("n", 3), Column("+s", 3, children=[Column("n", 3)])):
+        rows = Column("+s", 3, children=[first, far])
+        assert (rows.device, rows.__dlpack_device__()) == (device, device)
+        assert not hasattr(rows, "__arrow_c_array__")
+        with pytest.raises(ValueError, match="lie apart"):
+            Column("+s", 3, children=[rows, near])
+        table = Table({"first": first, "far": far})
+        assert (table.device, table.__dlpack_device__()) == (device, device)
+    assert Column("u", 0, data=empty.data, offsets=Buffer(UNREADABLE, 4, owner=STATIC, device=device)).device == device

@@ -41,8 +41,8 @@ MUTANTS = [
     Mutant(
         "capsule-of-a-column-dropped",
         MAXIMAL + "column_dlpack.py",
-        "Buffer(low, bufsize, owner=capsule,",
-        "Buffer(low, bufsize, owner=obj,",
+        "checked((low, bufsize, capsule,",
+        "checked((low, bufsize, obj,",
         ("tests/test_column_dlpack.py::TestIn::test_the_capsule_is_the_owner",),
         "the capsule's deleter gives the memory back as soon as it was read",
     ),

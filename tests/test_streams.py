@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from buflend.maximal import as_buffer, as_column, as_table
@@ -217,7 +218,7 @@ class TestCudaArrayInterface:
     def test_the_stream_of_a_mask_is_waited_for(self, runtime: cuda_runtime.Runtime) -> None:
         mask = Described(typestr="|b1", stream=OTHER)
         as_column(Described(mask=mask))
-        assert runtime.calls[-1] == ("cudaStreamSynchronize", OTHER)
+        assert ("cudaStreamSynchronize", OTHER) in runtime.calls
 
     def test_no_stream_is_nothing_to_wait_for(self, runtime: cuda_runtime.Runtime) -> None:
         for fields in ({}, {"stream": None}):
@@ -361,3 +362,49 @@ def test_whether_a_driver_is_there_is_asked_anew(monkeypatch: pytest.MonkeyPatch
     assert not cuda_library.in_use()
     monkeypatch.setattr(cuda_library, "_DRIVER", "libc.so.6")  # stands for a driver that somebody loaded meanwhile
     assert cuda_library.in_use()
+
+
+class TestNumbers:
+    """A handle is a pointer, and an integer."""
+
+    @pytest.mark.parametrize("stream", [2**64, 2**64 + OTHER, 2**70, 1.0, -1.0, "1", np.array([1, 2])], ids=repr)
+    def test_out(self, stream: Any, runtime: cuda_runtime.Runtime) -> None:
+        for buffer in (taken()[0], lend(device=(2, 1))[0]):
+            with pytest.raises(ValueError, match="stream: got"):
+                buffer.__dlpack__(stream=stream, max_version=(1, 3))
+        assert not runtime.calls
+
+    @pytest.mark.parametrize("stream", [2**64, 2**64 + OTHER, 2**70], ids=repr)
+    @pytest.mark.parametrize("make", [as_buffer, as_column], ids=["buffer", "column"])
+    def test_in(self, make: Callable[[Any], Any], stream: int, runtime: cuda_runtime.Runtime) -> None:
+        with pytest.raises(ProducerError, match="stream"):
+            make(Described(stream=stream))
+        assert not runtime.calls
+
+    @pytest.mark.parametrize("version", [(), 1, "1", ("a", 0), {}], ids=repr)
+    def test_versions(self, version: Any) -> None:
+        with pytest.raises(TypeError, match="max_version: got"):
+            lend(device=(2, 1))[0].__dlpack__(max_version=version)
+
+
+class TestManagedForCupy:
+    """Streams 1 and 2 of an interface are those of the device that the memory was allocated for."""
+
+    @pytest.mark.peers
+    @pytest.mark.parametrize("named", [LEGACY_STREAM, OTHER])
+    def test_each_stream_is_met_on_its_device(self, named: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        cupy = pytest.importorskip("cupy")
+        from buflend.maximal import as_cupy
+
+        runtime = cuda_runtime.install(monkeypatch, kind=3, ordinal=1)  # managed memory of device 1
+        monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda _: SimpleNamespace(ptr=0))
+
+        def unowned(ptr: int, size: int, owner: object, device: int) -> Any:
+            return made(ptr, size, owner, max(device, 0))
+
+        made = cupy.cuda.UnownedMemory
+        monkeypatch.setattr(cupy.cuda, "UnownedMemory", unowned)
+        as_cupy(Described(stream=named))
+        assert [name for name in runtime.names() if name != "cudaPointerGetAttributes"] == ORDERED
+        placed = dict(zip(runtime.names(), runtime.devices, strict=True))
+        assert (placed["cudaEventRecord"], placed["cudaStreamWaitEvent"], runtime.current) == (1, 0, 0)

@@ -198,3 +198,20 @@ class TestTheHost:
             "arrow": column.__arrow_c_array__,
         }[read]()
         assert runtime.calls[:1] == [("cudaStreamSynchronize", LEGACY_STREAM)]
+
+
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize("stream", [None, -1])
+def test_without_order_the_host_waits_all_the_same(stream: Any, copy: Any, runtime: cuda_runtime.Runtime) -> None:
+    buffer, _ = taken((13, 0))
+    buffer.__dlpack__(stream=stream, copy=copy, dl_device=(1, 0), max_version=(1, 3))
+    assert runtime.calls == [("cudaStreamSynchronize", LEGACY_STREAM)]
+
+
+@pytest.mark.parametrize("make", [as_buffer, as_column, lambda obj: as_table({"n": obj})])
+def test_asking_what_is_spoken_raises_nothing(make: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda_runtime.install(monkeypatch, fails="cudaStreamSynchronize")
+    made = make(Producer(device=(13, 0)))
+    assert not hasattr(made, "__array_interface__")
+    with pytest.raises(DeviceError, match=r"700|waiting for it has failed"):
+        made.__array_interface__  # noqa: B018 - the property raises

@@ -87,7 +87,7 @@ def no_order_is_asked_for(patch: Patch) -> None:
 
 
 def the_host_waits_instead(patch: Patch) -> None:
-    patch.setattr(cuda, "order", lambda before, _, ordinal: cuda.synchronize(before, ordinal))
+    patch.setattr(cuda, "order", lambda before, _, ordinal, *__: cuda.synchronize(before, ordinal))
 
 
 def nothing_is_late(patch: Patch) -> None:

@@ -253,7 +253,7 @@ def as_buffer(obj: object) -> Buffer:
 def _answered(obj: object, ladder: "Sequence[Any]") -> Buffer:
     found = first_answer(obj, ladder)
     if found is not None:
-        return _checked(found, type(obj).__name__)
+        return checked(found, type(obj).__name__)
     raise TypeError(
         f"cannot read the memory of a {type(obj).__module__}.{type(obj).__qualname__}: looked for a Buffer, for a "
         "native buffer of NumPy, pyarrow or CuPy, for __dlpack__, __cuda_array_interface__, __array_interface__, the "
@@ -284,7 +284,8 @@ def _over_ndarray(array: Any) -> Buffer | None:
     return made
 
 
-def _checked(found: Found, whose: str) -> Buffer:
+def checked(found: Found, whose: str) -> Buffer:
+    """Return the buffer of what a producer said; ProducerError where that can be no memory."""
     ptr, bufsize, owner, device, readonly, stream = found
     try:
         made = Buffer(ptr, bufsize, owner=owner, device=device, readonly=readonly)

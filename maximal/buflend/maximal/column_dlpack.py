@@ -18,7 +18,7 @@ from ..shared.dlpack import NUMPY_TYPES, Tensor
 from ..shared.dlpack_method import check_stream
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import offers
-from .buffer import Buffer
+from .buffer import checked
 from .column import Column
 from .dlpack import ask, read_ordered
 from .metadata import pack, unpack
@@ -188,8 +188,7 @@ def read(obj: Any, *, allow_copy: bool = True) -> Column | None:  # noqa: ARG001
     stride = tensor.strides[0] * width
     reach = (size - 1) * stride if size else 0
     low, bufsize = (tensor.ptr + min(reach, 0), abs(reach) + width) if nbytes else (0, 0)
-    buffer = Buffer(low, bufsize, owner=capsule, device=tensor.device, readonly=tensor.readonly)
-    buffer._stream = tensor.stream
+    buffer = checked((low, bufsize, capsule, tensor.device, tensor.readonly, tensor.stream), type(obj).__name__)
     piece = Piece(size, 0, {"data": buffer}, NO_NULLS, 0, byte_offset=max(-reach, 0), stride=stride)
     kind, metadata = DtypeKind.OPAQUE, pack({CODE: str(code)})
     if tensor.dtype in NUMPY_TYPES:

@@ -19,7 +19,7 @@ from ..shared.exporter import exported
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import foreign_integer
 from .array_interface import NAME
-from .buffer import Buffer
+from .buffer import Buffer, checked
 from .column import Column
 from .column_array import says_itself, value_dtype
 from .column_ndarray import described, from_ndarray
@@ -194,9 +194,8 @@ def _line(layout: Layout, whose: str) -> tuple[int, int, int]:
 def _around(block: Block, width: int, reach: int, owner: object, device: Device) -> Buffer:
     """Return the bytes from the lowest to the highest item."""
     ptr, nbytes, readonly = block
-    if not nbytes:
-        return Buffer(0, 0, owner=owner, device=device, readonly=readonly)
-    return Buffer(ptr + min(reach, 0), abs(reach) + width, owner=owner, device=device, readonly=readonly)
+    found = (ptr + min(reach, 0), abs(reach) + width) if nbytes else (0, 0)
+    return checked((*found, owner, device, readonly, None), type(owner).__name__)
 
 
 def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
@@ -217,8 +216,11 @@ def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
     stream = checked_stream(found.get("stream"), f"{whose}['stream']") if name == CUDA_NAME else None
     if stream is not None and size:
         wait(stream, layout.block.ptr)
+    lost = _around(layout.block, layout.width, reach, mask, device)
+    if lost.bufsize and piece.device != lost.device:
+        raise ProducerError(whose, got=lost, expected=f"memory beside the values, on {device_name(piece.device)}")
     masked = piece._replace(
-        buffers=piece.buffers | {"validity": _around(layout.block, layout.width, reach, mask, device)},
+        buffers=piece.buffers | {"validity": lost},
         null=(NullKind.USE_BITMASK if bits else NullKind.USE_BYTEMASK, 0),
         null_count=UNKNOWN,
         validity_offset=0 if bits else max(-reach, 0),

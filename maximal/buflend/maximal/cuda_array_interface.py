@@ -11,6 +11,7 @@ from ..shared.access import stream_of
 from ..shared.array_interface import read_interface
 from ..shared.cuda import ordinal_at, synchronize
 from ..shared.device import UNKNOWN_ID, Device
+from ..shared.dlpack_method import HANDLES
 from ..shared.errors import ProducerError
 from ..shared.memory import Memory
 from .found import Found, ask_interface
@@ -65,7 +66,7 @@ CUDA_DEVICE = Device(2, UNKNOWN_ID)
 
 def checked_stream(stream: Any, field: str) -> int | None:
     """Return the stream that an interface names, None where it names none."""
-    if stream is not None and (not isinstance(stream, int) or stream <= 0):
+    if stream is not None and (not isinstance(stream, int) or not 0 < stream < HANDLES):
         raise ProducerError(field, got=stream, expected="None, 1, 2 or a stream's handle; 0 is forbidden")
     return stream
 

@@ -6,7 +6,7 @@ Lives here: the bytes and the children that a type needs. Must not know: who is 
 
 import sys
 
-from ..shared.device import HOST_READABLE, device_name
+from ..shared.device import HOST_READABLE, UNKNOWN_ID, Device, device_name
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import to_memoryview
 from .piece import MASKS, Piece, Type
@@ -52,10 +52,15 @@ def _fault_of_devices(piece: Piece) -> str:
     parts = [*[("children", child) for child in piece.children]]
     parts += [] if piece.dictionary is None else [("dictionary", piece.dictionary)]
     named += [(name, memory) for name, part in parts if (memory := part._pieces[0].memory) and memory.bufsize]
-    if len({buffer._device for _, buffer in named}) > 1 and len({buffer.device for _, buffer in named}) > 1:
+    if len({buffer._device for _, buffer in named}) > 1 and _are_several({buffer.device for _, buffer in named}):
         places = ", ".join(f"{name} on {device_name(buffer.device)}" for name, buffer in named)
         return f"the parts lie apart ({places}), expected one device"
     return ""
+
+
+def _are_several(devices: set[Device]) -> bool:
+    """Tell whether devices differ, as far as is known: an ordinal that nobody named may be any."""
+    return len({device[0] for device in devices}) > 1 or len({device[1] for device in devices} - {UNKNOWN_ID}) > 1
 
 
 def _needs(piece: Piece, type: Type) -> dict[str, tuple[int, int]]:  # noqa: A002

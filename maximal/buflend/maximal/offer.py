@@ -37,12 +37,25 @@ class Offer:
         device = obj._device
         if device[0] not in self.devices and (device[1] >= 0 or obj.device[0] not in self.devices):
             raise absent(obj, self.function.__name__)
-        return self.function(obj) if self.value else MethodType(self.function, obj)
+        return _value(self.function, obj) if self.value else MethodType(self.function, obj)
+
+
+def _value(function: Callable[..., Any], obj: Any) -> Any:
+    """Return a property's value; absent where memory must be waited for and cannot be, so that `hasattr` answers."""
+    try:
+        return function(obj)
+    except DeviceError as error:
+        if isinstance(error, AbsentError):
+            raise
+        raise AbsentError(f"{function.__name__}: {error}") from error
 
 
 def absent(obj: Memory, name: str) -> AbsentError:
     """Return the error for a protocol that the buffer's device rules out."""
-    return AbsentError(f"{name}: a buffer on {device_name(obj.device)} does not speak this protocol")
+    device = obj.device
+    of_host = device[0] in HOST_READABLE and "cuda" not in name
+    unready = " now: it is not ready, and waiting for it has failed" if of_host else ""
+    return AbsentError(f"{name}: a buffer on {device_name(device)} does not speak this protocol{unready}")
 
 
 def on_host(function: Callable[..., Any]) -> Any:
@@ -91,7 +104,7 @@ class Conditional:
         if lost := self.needs & ~can:
             reason = ", ".join(text for bit, text in _REASONS.items() if bit & lost)
             raise AbsentError(f"{self.function.__name__}: {reason}, so that it does not speak this protocol")
-        return self.function(obj) if self.value else MethodType(self.function, obj)
+        return _value(self.function, obj) if self.value else MethodType(self.function, obj)
 
 
 def offered(needs: int) -> Callable[[Callable[..., Any]], Any]:

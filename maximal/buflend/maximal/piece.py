@@ -127,12 +127,21 @@ class Piece(NamedTuple):
 
     @property
     def memory(self) -> Buffer | None:
-        """The first buffer, which stands for all: a piece lies on one device. None where there is no memory."""
+        """The first buffer with bytes, which stands for all, since a piece lies on one device; else an empty one.
+
+        None where there is no memory.
+        """
+        empty = None
         for buffer in (*self.buffers.values(), *self.variadic):
-            return buffer
+            if buffer._bufsize:
+                return buffer
+            empty = empty or buffer
         for part in (*self.children, *([] if self.dictionary is None else [self.dictionary])):
-            return part._pieces[0].memory
-        return None
+            found = part._pieces[0].memory
+            if found is not None and found._bufsize:
+                return found
+            empty = empty or found
+        return empty
 
 
 def byte_range(buffer: Buffer, start: int, end: int) -> Buffer:

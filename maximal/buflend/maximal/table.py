@@ -45,8 +45,9 @@ class Table(Columns, ArrowDunders):
 
     @property
     def device(self) -> Device:
-        """Where the memory lies; that of the first column."""
-        return self._columns[0].device if self._columns else CPU
+        """Where the memory lies; that of the first column that has memory."""
+        memories = (column._pieces[0].memory for column in self._columns)
+        return next((memory.device for memory in memories if memory is not None), CPU)
 
     def _make_form(self) -> Form:
         return form_of_table(self)

@@ -23,12 +23,15 @@ def stream_of(memory: Memory) -> int | None:
 def located(memory: Memory) -> Device:
     """Return the device of memory whose producer named no ordinal, as far as it can be known: the pointer is asked.
 
-    Where nobody answers, the ordinal stays unknown.
+    Where nobody answers, the ordinal stays unknown; nobody is looked for where no driver is in the process.
     """
-    try:
-        memory._device = known_device(memory._device, memory._ptr, memory._bufsize)
-    except DeviceError:
-        pass
+    from .cuda import in_use
+
+    if memory._device[0] in _ORDINALS or in_use():
+        try:
+            memory._device = known_device(memory._device, memory._ptr, memory._bufsize)
+        except DeviceError:
+            pass
     return memory._device
 
 

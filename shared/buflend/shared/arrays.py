@@ -91,6 +91,7 @@ def to_cupy(
     offset: int = 0,
 ) -> "Any":
     """Return device memory as a CuPy array; see `buflend.minimal.as_cupy`."""
+    is_named = memory._device[1] >= 0
     kind, ordinal = memory.device
     where = device_name(memory._device)
     if kind not in _CUPY_DEVICES:
@@ -115,24 +116,27 @@ def to_cupy(
     view = cupy.ndarray(dims, parsed, cupy.cuda.MemoryPointer(unowned, offset), steps)
     before = stream_of(memory)
     if before is not None and memory._bufsize:
-        _order_current(cupy, before, unowned.device_id)
+        # Managed memory is said to lie on device 0, whichever it was allocated for.
+        _order_current(cupy, before, unowned.device_id, None if is_named or kind == 2 else memory._ptr)
     return view
 
 
-def _order_current(cupy: "Any", before: int, ordinal: int) -> None:
-    """Make the work on CuPy's current stream of a device wait for what is queued on stream `before`."""
-    from .cuda import in_use, order
+def _order_current(cupy: "Any", before: int, ordinal: int, ptr: int | None) -> None:
+    """Make the work on CuPy's current stream of a device wait for what is queued on stream `before`.
+
+    That is a stream of the same device; where `ptr` is given, of the one that it was allocated for.
+    """
+    from .cuda import in_use, order, ordinal_at
 
     is_hip = cupy.cuda.runtime.is_hip
     if not is_hip and not in_use():
         return
     # CuPy, too, says 0 for the default stream; only CUDA has a name for the legacy one.
     current = cupy.cuda.get_current_stream(ordinal).ptr or (0 if is_hip else 1)
-    if current == before:
-        return
-    if is_hip:
+    if is_hip and current != before:
         raise DeviceError("the memory is ready in the order of ROCm's default stream: make it CuPy's current stream")
-    order(before, current, ordinal)
+    if not is_hip:
+        order(before, current, ordinal if ptr is None else ordinal_at(ptr), ordinal)
 
 
 # Device types of DLPack that CuPy views -> whether by its ROCm build: CUDA, CUDA_MANAGED, ROCM.

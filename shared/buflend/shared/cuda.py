@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 DEFAULT_STREAM = 1  # the legacy one
+_PER_THREAD_STREAM = 2
 
 # cudaMemoryType -> the device type of DLPack: unregistered (the host's), host (pinned), device, managed.
 _MEMORY_TYPES = {0: 1, 1: 3, 2: 2, 3: 13}
@@ -100,9 +101,13 @@ def synchronize(stream: int, ordinal: int) -> None:
         check(runtime().cudaStreamSynchronize(stream), f"waiting for stream {stream:#x}")
 
 
-def order(before: int, after: int, ordinal: int) -> None:
-    """Make the work that comes to stream `after` wait for what is queued on stream `before`; the host does not wait."""
-    if before == after:
+def order(before: int, after: int, ordinal: int, ordinal_after: int | None = None) -> None:
+    """Make the work that comes to stream `after` wait for what is queued on stream `before`; the host does not wait.
+
+    The first is a stream of device `ordinal`, and so is the second where no other ordinal is given.
+    """
+    elsewhere = ordinal_after is not None and ordinal_after != ordinal
+    if before == after and not (elsewhere and after <= _PER_THREAD_STREAM):
         return
     library, event = runtime(), ctypes.c_void_p()
     what = f"ordering stream {after:#x} behind stream {before:#x}"
@@ -110,7 +115,8 @@ def order(before: int, after: int, ordinal: int) -> None:
         check(library.cudaEventCreateWithFlags(ctypes.byref(event), _NO_TIMING), what)
         try:
             check(library.cudaEventRecord(event, before), what)
-            check(library.cudaStreamWaitEvent(after, event, 0), what)
+            with _Current(ordinal if ordinal_after is None else ordinal_after):
+                check(library.cudaStreamWaitEvent(after, event, 0), what)
         finally:
             destroyed = library.cudaEventDestroy(event)  # the runtime keeps it until it has happened
             if destroyed:

@@ -4,6 +4,9 @@ Lives here: stream, max_version, dl_device and copy. Must not know: how a capsul
 standard 2025.12, `array.__dlpack__`; `dlpack.h` 1.3.
 """
 
+from operator import index
+from struct import calcsize
+
 from .access import CUDA, known_device
 from .device import CPU, HOST_READABLE, Device, device_name, to_device
 from .dlpack import LEGACY, VERSIONED, Tensor
@@ -39,7 +42,7 @@ class Method(Keeper):
         copy: bool | None = None,
     ) -> object:
         """Return a capsule; see the Python array API standard, `array.__dlpack__`."""
-        versioned = max_version is not None and max_version[0] >= 1
+        versioned = max_version is not None and _major(max_version) >= 1
         tensor = self.tensor
         if tensor.device[1] < 0:
             device = known_device(tensor.device, tensor.ptr, tensor.nbytes)
@@ -73,11 +76,10 @@ _OF_THE_HOST = (1, 3)  # CPU, CUDA_HOST: who takes memory as theirs has no strea
 
 def order_for(tensor: Tensor, device: Device, stream: object) -> None:
     """Make a consumer's stream, or the host, wait for the stream in whose order a tensor is ready."""
-    before = tensor.stream
-    if before is None or stream == -1:
+    before, host = tensor.stream, device[0] in _OF_THE_HOST
+    if before is None or (stream == -1 and not host):
         return
     kind, ordinal = tensor.device
-    host = device[0] in _OF_THE_HOST
     after = before if stream is None else int(stream)  # type: ignore[call-overload]
     if after == before and not host:
         return
@@ -96,6 +98,13 @@ def order_for(tensor: Tensor, device: Device, stream: object) -> None:
         order(before, after, ordinal)
 
 
+def _major(max_version: object) -> int:
+    try:
+        return index(max_version[0])  # type: ignore[index]
+    except (TypeError, LookupError):
+        raise TypeError(f"max_version: got {max_version!r}, expected a pair (major, minor) of integers") from None
+
+
 def _wanted(dl_device: object) -> Device:
     try:
         return to_device(dl_device, "dl_device")
@@ -103,14 +112,18 @@ def _wanted(dl_device: object) -> Device:
         raise TypeError(f"dl_device: got {dl_device!r}, expected {error.expected}") from None
 
 
+HANDLES = 1 << 8 * calcsize("P")  # a handle is a pointer
+
+
 def check_stream(device: Device, stream: object) -> None:
     """Raise where a stream is one that the standard forbids for the device (`array.__dlpack__`, parameter `stream`)."""
-    if stream is None or stream == -1:
+    if stream is None:
         return
-    if device[0] in (2, 13) and isinstance(stream, int) and stream > 0:
-        return
-    if device[0] == 10 and isinstance(stream, int) and stream >= 0 and stream not in (1, 2):
-        return
+    if isinstance(stream, int) and stream < HANDLES:
+        if stream == -1 or (device[0] in (2, 13) and stream > 0):
+            return
+        if device[0] == 10 and stream >= 0 and stream not in (1, 2):
+            return
     raise ValueError(
         f"stream: got {stream!r}, expected None or -1"
         + {2: ", 1, 2 or a handle", 13: ", 1, 2 or a handle", 10: ", 0 or a handle"}.get(int(device[0]), "")

@@ -12,7 +12,8 @@ from .cpython import capsule_is_valid, capsule_pointer
 from .device import CPU, Device
 from .dlpack import VERSION, is_contiguous
 from .dlpack_import import TensorBytes, read_tensor
-from .errors import CopyRequiredError, ProducerError
+from .errors import EXITS, CopyRequiredError, ProducerError
+from .memory import failed
 
 _NAME = b"dlpack_exchange_api"
 _PREVIOUS_AT, _TENSOR_FROM_PY_AT, _CURRENT_WORK_STREAM_AT = 8, 40, 48  # offsets in the table
@@ -43,16 +44,17 @@ def read(obj: Any) -> Bytes | None:
     if functions is None:
         return None
     fill, work_stream = functions
-    if getattr(kind, "is_neg", _never)(obj) or getattr(kind, "is_conj", _never)(obj):
-        raise lazy_values(obj)
-    if getattr(obj, "requires_grad", False):
-        return None
     raw = TensorBytes()
     try:
-        if fill(obj, ctypes.addressof(raw)):
+        is_lazy = getattr(kind, "is_neg", _never)(obj) or getattr(kind, "is_conj", _never)(obj)
+        if not is_lazy and (getattr(obj, "requires_grad", False) or fill(obj, ctypes.addressof(raw))):
             return None
-    except RuntimeError:  # torch: no memory, or a type that DLPack lacks
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - no memory, or a type that DLPack lacks: the capsule's refusal says which
         return None
+    if is_lazy:
+        raise lazy_values(obj)
     tensor, nbytes = read_tensor(raw)
     device, stream = tensor.device, None
     if device != CPU:
@@ -69,8 +71,13 @@ def _ordered(device: Device, work_stream: Any) -> int | None:
     from .cuda import DEFAULT_STREAM, order
 
     found = ctypes.c_void_p()
-    if status := work_stream(int(device[0]), device[1], ctypes.addressof(found)):
-        raise ProducerError("DLPackExchangeAPI.current_work_stream()", got=status, expected="0, and a stream")
+    whose = "DLPackExchangeAPI.current_work_stream()"
+    try:
+        status = work_stream(int(device[0]), device[1], ctypes.addressof(found))
+    except BaseException as error:
+        raise failed("DLPackExchangeAPI", "current_work_stream()", error) from error
+    if status:
+        raise ProducerError(whose, got=status, expected="0, and a stream")
     order(found.value or DEFAULT_STREAM, DEFAULT_STREAM, device[1])
     return DEFAULT_STREAM
 
