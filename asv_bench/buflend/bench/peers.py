@@ -8,7 +8,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-DISTRIBUTIONS = {"arro3.core": "arro3-core", "cuda.core": "cuda-core", "tvm_ffi": "apache-tvm-ffi"}
+DISTRIBUTIONS = {
+    "arro3.core": "arro3-core",
+    "cuda.core": "cuda-core",
+    "numba.cuda": "numba-cuda",
+    "tvm_ffi": "apache-tvm-ffi",
+}
 """Import name -> name of the distribution, where they differ."""
 
 OURS = ("buflend.shared", "buflend.minimal", "buflend.maximal")

@@ -143,8 +143,15 @@ def _pass_on(stream: Any, put: Callable[[str | None], None]) -> None:
 LIMIT = 20.0
 """Seconds a child may take."""
 
-SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "RUST_BACKTRACE": "0"}
-"""Environment of who forks: no thread pools, which a child would wait for in vain."""
+SETTINGS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "RUST_BACKTRACE": "0",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+"""Environment of who forks: no thread pools, which a child would wait for in vain; JAX takes a device's memory as it
+needs it, not most of it at once."""
 
 
 class Ended(NamedTuple):

@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import peers, takers
+from . import peers, takers, taking
 from .timing import Group, in_sections, time_all
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def objects() -> dict[str, Any]:
         made["arro3 Array"] = import_module("arro3.core").Array(array)
     if _here("nanoarrow"):
         made["nanoarrow.CArray"] = import_module("nanoarrow").c_array(array)
-    return made | {"bytes": bytes(takers.content())}
+    return made | {"bytes": bytes(taking.content())}
 
 
 def _here(package: str) -> bool:
@@ -98,11 +98,11 @@ def exports() -> Iterator[Group]:
     capsules = ("maximal.Buffer", "pyarrow.Array", "arro3 Array", "nanoarrow.CArray")
     call = _each(found, capsules, lambda one: one.__arrow_c_array__())
     loaded = "pyarrow is loaded, and makes maximal's" if _here("pyarrow") else "pyarrow is not here"
-    yield Group("__arrow_c_array__()", call, takers.SIZE, f"{note}; {loaded}", baseline="pyarrow.Array")
+    yield Group("__arrow_c_array__()", call, taking.SIZE, f"{note}; {loaded}", baseline="pyarrow.Array")
 
 
 def _exports(title: str, alternatives: dict[str, Any], note: str = "") -> Group:
-    return Group(title, alternatives, takers.SIZE, note, baseline="numpy.ndarray")
+    return Group(title, alternatives, taking.SIZE, note, baseline="numpy.ndarray")
 
 
 def consumers() -> Iterator[Group]:
@@ -115,7 +115,7 @@ def consumers() -> Iterator[Group]:
     calls = _each(found, dlpack, np.from_dlpack)
     calls["maximal.as_buffer(ndarray)"] = lambda: np.from_dlpack(maximal.as_buffer(array))
     yield _exports("numpy.from_dlpack", calls)
-    yield Group("numpy.asarray", _each(found, dlpack, np.asarray), takers.SIZE, baseline="pyarrow.Array")
+    yield Group("numpy.asarray", _each(found, dlpack, np.asarray), taking.SIZE, baseline="pyarrow.Array")
     if _here("torch"):
         taken = _each(found, dlpack, import_module("torch").from_dlpack)
         yield _exports("torch.from_dlpack", taken)
@@ -148,7 +148,7 @@ def imports() -> Iterator[Group]:
         calls = {f"{part}.as_buffer": import_module(f"buflend.{part}").as_buffer for part in ("maximal", "minimal")}
         calls |= {each: theirs[each] for each in fit if each in theirs}
         alternatives: dict[str, Any] = {each: partial(call, found[name]) for each, call in calls.items()}
-        yield Group(f"as_buffer of {name}", alternatives, takers.SIZE, baseline="maximal.as_buffer")
+        yield Group(f"as_buffer of {name}", alternatives, taking.SIZE, baseline="maximal.as_buffer")
 
 
 def generic() -> Iterator[Group]:
@@ -157,7 +157,7 @@ def generic() -> Iterator[Group]:
 
     array = takers.aligned()
     for title, (dtype, device) in GENERIC.items():
-        count = takers.SIZE * 8 // (dtype[1] * dtype[2])
+        count = taking.SIZE * 8 // (dtype[1] * dtype[2])
         tensor = dlpack.Tensor(array.ctypes.data, (count,), (1,), dtype, Device(*device))
         ways = {
             "NumPy's capsule, completed": dlpack_export.exporter(array, tensor),
@@ -166,7 +166,7 @@ def generic() -> Iterator[Group]:
         calls: dict[str, Callable[[], object]] = {
             name: partial(export, max_version=(1, 0)) for name, export in ways.items()
         }
-        yield Group(title, calls, takers.SIZE, "the capsule is not consumed", baseline="ctypes callbacks")
+        yield Group(title, calls, taking.SIZE, "the capsule is not consumed", baseline="ctypes callbacks")
 
 
 def live() -> Iterator[Group]:

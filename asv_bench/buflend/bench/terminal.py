@@ -25,8 +25,9 @@ from rich.table import Table
 from . import holding, wording
 from .cost import BASELINE
 from .cost import TITLES as COST_TITLES
+from .cuda import wording as cuda
 from .protocols import TITLES
-from .takers import OUTCOMES as TAKEN
+from .taking import OUTCOMES as TAKEN
 from .wording import TIMES, plural, ratio_text, short_ratio, shortened, size_text, time_text, times_text
 
 if TYPE_CHECKING:
@@ -85,15 +86,20 @@ def show(report: Mapping[str, Any]) -> None:
     )
     versions = [f"{name} {peer['version']}" for name, peer in wording.packages_of(report).items() if peer["available"]]
     console.print("with " + ", ".join(versions))
+    if device := cuda.device(report):
+        console.print(f"[bold]{escape(device)}[/bold]")
     for name, reason in wording.absent(report).items():
         console.print(f"[yellow]absent:[/yellow] {escape(name)} ({escape(reason)})")
     if unread := wording.unread(report):
         console.print(f"[yellow]note:[/yellow] {escape(unread)}")
+    if not report["device"]["available"]:
+        return
+    show_part = import_module(".cuda.shown", __package__).SHOW if wording.on_cuda(report) else SHOW
     for name, part in report["parts"].items():
         console.print()
         console.rule(f"[bold]{name}[/bold]: {escape(wording.subtitle(name, report))}", align="left")
         if part.get("available", True):
-            SHOW[name](console, part)
+            show_part[name](console, part)
         else:
             console.print(f"[yellow]not measured:[/yellow] {escape(part['reason'])}")
     console.print()
@@ -118,6 +124,7 @@ STYLES = {
     "refused": "yellow",
     "crashed": "bold magenta",
     "hung": "magenta",
+    "n/a": "dim",
 }
 
 
@@ -336,22 +343,28 @@ def _growth(console: Console, groups: list[dict[str, Any]], present: list[str]) 
 
 def _consumers(console: Console, part: Mapping[str, Any]) -> None:
     console.print(wording.taking(part))
-    present = wording.here(part["lenders"])
+    matrix(console, part)
+    notes(console, wording.not_here(part["lenders"]), wording.not_here(part["takers"]))
+    told(console, wording.consumers_lines(part))
+    notes(console, "Each refusal in its own words: --html FILE or --json FILE.")
+
+
+def matrix(console: Console, part: Mapping[str, Any]) -> None:
+    """Print who takes what, a table for each group of lenders; a call that is not here names what it needs."""
+    present, calls = wording.here(part["lenders"]), wording.here(part["takers"])
     for group in dict.fromkeys(one["group"] for one in part["lenders"].values()):
         columns = [name for name in present if part["lenders"][name]["group"] == group]
         if not columns:
             continue
         made = table("", *(name.replace(".", ".\n") for name in columns), title=group)
         for taker, row in part["cells"].items():
-            made.add_row(taker, *(_same(row[name]["outcome"]) for name in columns))
+            label = taker + wording.lacks(part["takers"][taker])
+            made.add_row(label, *(_same(row[name]["outcome"]) for name in columns))
         made.add_section()
         for outcome in TAKEN[:2]:
             counts = [str(part["count"][name][outcome]) for name in columns]
-            made.add_row(f"{outcome} of {len(part['cells'])}", *counts)
+            made.add_row(f"{outcome} of {len(calls)}", *counts)
         console.print(made)
-    notes(console, wording.not_here(part["lenders"]), wording.not_here(part["takers"]))
-    told(console, wording.consumers_lines(part))
-    notes(console, "Each refusal in its own words: --html FILE or --json FILE.")
 
 
 def _same(outcome: str) -> str:
@@ -359,24 +372,35 @@ def _same(outcome: str) -> str:
 
 
 def _protocols(console: Console, part: Mapping[str, Any]) -> None:
-    console.print(f"Median of paired ratios over the one marked 1{TIMES}, in brackets the quartiles.")
+    console.print(PAIRED)
     packages = {name: one for name, one in part["packages"].items() if not one["available"]}
     notes(console, wording.RUNS, wording.not_here(packages))
+    timings(console, part, TITLES)
+
+
+PAIRED = f"Median of paired ratios over the one marked 1{TIMES}, in brackets the quartiles."
+
+
+def timings(console: Console, part: Mapping[str, Any], titles: Mapping[str, str]) -> None:
+    """Print the times of a part's sections, a table for each."""
     for section, groups in part["sections"].items():
         if part["notes"][section]:
             console.print(styled(f"{section}: {escape(part['notes'][section])}", "crashed"))
-        made = table("", "time", "ratio", title=TITLES[section])
+        made = table("", "time", "ratio", title=titles[section])
         for group in groups:
             made.add_row(f"[bold]{escape(group['title'])}[/bold]")
             for name, one in group["alternatives"].items():
+                if one["outcome"] == "absent":
+                    made.add_row(f"  {escape(name)}\n    needs {one['needs']}", _same("n/a"))
+                    continue
                 timed = one["outcome"] == "timed"
                 cells = [time_text(one["seconds"][0]), ratio_text(one["ratio"])] if timed else [_same(one["outcome"])]
                 made.add_row(f"  {escape(name)}", *cells)
         if made.row_count:
             console.print(made)
         for note in dict.fromkeys(group["note"] for group in groups if group["note"]):
-            titles = ", ".join(group["title"] for group in groups if group["note"] == note)
-            notes(console, f"{titles}: {note}")
+            noted = ", ".join(group["title"] for group in groups if group["note"] == note)
+            notes(console, f"{noted}: {note}")
         told(console, wording.untimed_lines(groups), dim=True)
 
 

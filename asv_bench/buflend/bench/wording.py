@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import peers
-from .compare import PARTS, READ_TABLE
+from .compare import CUDA_PARTS, PARTS, READ_TABLE
 from .consumers import OURS
 
 if TYPE_CHECKING:
@@ -119,12 +119,21 @@ def subtitle(name: str, report: Mapping[str, Any]) -> str:
     """Say what a part of a report is about; a person's own file is named."""
     if name == "values" and report["data"] is not None:
         return f"{PurePath(report['data']).name}, every column against its source"
-    return PARTS[name]
+    return (PARTS | CUDA_PARTS if on_cuda(report) else PARTS)[name]
+
+
+def on_cuda(report: Mapping[str, Any]) -> bool:
+    """Tell whether a report is of a CUDA device, be it there or not."""
+    return bool(report["device"]["kind"] == "cuda")
 
 
 def unread(report: Mapping[str, Any]) -> str:
     """Say that a table was named and no part reads it; empty where one does."""
-    if report["data"] is None or set(READ_TABLE) & set(report["parts"]):
+    if report["data"] is None:
+        return ""
+    if on_cuda(report):
+        return f"{report['data']} was not read: with --device cuda no part reads a table"
+    if set(READ_TABLE) & set(report["parts"]):
         return ""
     measured = " and ".join(report["parts"])
     return f"{report['data']} was not read: {measured} measures no table, {' and '.join(READ_TABLE)} do"
@@ -133,6 +142,12 @@ def unread(report: Mapping[str, Any]) -> str:
 def here(consumers: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the consumers that can read."""
     return [name for name, found in consumers.items() if found["available"]]
+
+
+def lacks(call: Mapping[str, Any]) -> str:
+    """Say, below the name of a call, which package it needs that is not here; empty where it lacks none."""
+    missing = not call.get("available", True) or call.get("outcome") == "n/a"
+    return f"\n  needs {call['package']}" if missing else ""
 
 
 def not_here(consumers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -156,7 +171,7 @@ def packages_of(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def absent(report: Mapping[str, Any]) -> dict[str, str]:
     """Return everything that a report names as absent, with the reasons."""
     found = {
-        name: f"{peer['reason']}; {peers.how_to_get(name)}"
+        name: "; ".join(filter(None, (peer["reason"], peer.get("get", peers.how_to_get(name)))))
         for name, peer in packages_of(report).items()
         if not peer["available"]
     }
