@@ -20,7 +20,7 @@ export PIP_ROOT_USER_ACTION := ignore
 
 help:
 	@echo 'make compare    compare buflend with pandas, pyarrow and polars on this machine (ARGS="--html compare.html")'
-	@echo 'make dashboard  measure the benchmark suite, show it in a browser (ARGS="--quick" for a look, in about a minute)'
+	@echo 'make dashboard  measure the benchmark suite, show it in a browser (ARGS="--quick" for a look, in a minute or two)'
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure the bars: import time, as_ndarray, bytes per Buffer'

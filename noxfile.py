@@ -44,6 +44,7 @@ OF_THE_COMMAND = (
     "bars",
     "battery",
     "battery_shown",
+    "benchmarks",
     "compare",
     "compare_devices",
     "dashboard",

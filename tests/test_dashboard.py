@@ -84,6 +84,23 @@ def test_a_work_without_a_value_is_no_row_but_a_line_and_another_version_is_none
     assert [(one.on_gpu, one.machine) for one in made.rows if one.on_gpu] == [(True, "far")]
 
 
+def test_a_benchmark_that_is_no_more_is_no_row(tmp_path: Path) -> None:
+    lay(tmp_path, "here", run({VIEW: row(VIEW, [1.0, 2.0, 3.0]), "bench_gone.time_x": row(VIEW, [1.0, 2.0, 3.0])}))
+    made = table(tmp_path)
+    assert [one.benchmark for one in made.rows] == [VIEW]
+    assert made.outdated == {"here": ["bench_gone.time_x"]}
+
+
+def test_one_sample_has_no_quartiles(tmp_path: Path) -> None:
+    values = [1.0, 2.0, 3.0]
+    columns = row(VIEW, [*values], stats_q_25=values, stats_q_75=values, stats_repeat=[1, 2, 3])
+    lay(tmp_path, "here", run({VIEW: columns}))
+    cells = found(tmp_path, VIEW).cells.values()
+    assert [(cell.samples, cell.low, cell.high) for cell in cells] == [
+        (1, None, None), (2, 2e-3, 2e-3), (3, 3e-3, 3e-3),
+    ]  # fmt: skip
+
+
 def test_equal_values_have_no_best(tmp_path: Path) -> None:
     lay(tmp_path, "here", run({BYTES: row(BYTES, [8, 8, NAN])}))
     assert [cell.best for cell in found(tmp_path, BYTES).cells.values()] == [False, False, False]
@@ -155,9 +172,12 @@ def test_an_environment_gets_a_name_that_other_machines_share(tmp_path: Path) ->
 
 
 def test_of_two_files_of_a_commit_the_newest_of_each_benchmark_is_kept_with_its_reasons(tmp_path: Path) -> None:
-    early = run({VIEW: row(VIEW, [1.0, NAN, NAN], 5), BYTES: row(BYTES, [7, NAN, 9], 5)},
-                buflend={"reasons": {VIEW: {"'maximal'": "early"}, BYTES: {"'maximal'": "kept"}}})  # fmt: skip
-    late = run({VIEW: row(VIEW, [2.0, NAN, 3.0], 6)}, buflend={"reasons": {VIEW: {"'maximal'": "late"}}})
+    early = run({VIEW: row(VIEW, [1.0, NAN, NAN], 5), BYTES: row(BYTES, [7, NAN, 9], 5),
+                SIZE: row(SIZE, [NAN] * 6, 5)},
+                buflend={"reasons": {VIEW: {"'maximal'": "early", "'numpy'": "early"}, BYTES: {"'maximal'": "kept"},
+                                     SIZE: {"'minimal', 1000": "early"}}})  # fmt: skip
+    late = run({VIEW: row(VIEW, [2.0, NAN, NAN], 6), SIZE: row(SIZE, [NAN] * 6, 6)},
+               buflend={"reasons": {VIEW: {"'maximal'": "late"}}})  # fmt: skip
     lay(tmp_path / "one", "here", early)
     lay(tmp_path / "two", "here", late)
     for order in (("one", "two"), ("two", "one")):
@@ -166,7 +186,8 @@ def test_of_two_files_of_a_commit_the_newest_of_each_benchmark_is_kept_with_its_
         assert [value.number for value in made.values(BYTES).values()][::2] == [7, 9]
         view = made.values(VIEW)
         assert view["'minimal'",].number == 2.0
-        assert view["'maximal'",].reason == "late"
+        assert [view[name,].reason for name in ("'maximal'", "'numpy'")] == ["late", ""]
+        assert {value.reason for value in made.values(SIZE).values()} == {""}
         assert made.values(BYTES)["'maximal'",].reason == "kept"
 
 

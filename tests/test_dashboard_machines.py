@@ -84,6 +84,7 @@ def test_a_repository_without_commits_and_a_folder_of_another_one_have_no_histor
     assert (made.history, made.path) == (False, tmp_path / "one" / "repository")
     assert made.date(made.commit) is not None
     commit(project, "2001-09-09T01:46:40Z")
+    (project / "asv_bench").mkdir()
     (tmp_path / "two").mkdir()
     assert not checkout.find(project / "asv_bench", tmp_path / "two").history
 

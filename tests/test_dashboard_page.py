@@ -1,5 +1,8 @@
 """What the dashboard shows: bars that are met or missed, graphs, the landing page, read by a parser of HTML."""
 
+import importlib
+import importlib.util
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -89,6 +92,22 @@ def test_of_several_parameters_the_worst_counts(tmp_path: Path) -> None:
         del BENCHMARKS[name]
     assert one.ratio == pytest.approx(0.6)
     assert one.verdicts == {"bar": "missed", "stretch": "missed"}
+
+
+def test_the_suite_has_both_sides_of_each_bar_that_is_tied_to_it() -> None:
+    folder = Path(__file__).resolve().parent.parent / "asv_bench" / "benchmarks"
+    place = importlib.util.spec_from_file_location(
+        "suite_of_bars", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert place is not None
+    sys.modules["suite_of_bars"] = importlib.util.module_from_spec(place)
+    host = importlib.import_module("suite_of_bars.implementations")
+    ways = host.WAYS | importlib.import_module("suite_of_bars.implementations_gpu").WAYS_GPU
+    tied = [one for one in bars.BARS if one.topic]
+    assert len(tied) > 9
+    for one in tied:
+        for name in filter(None, (one.ours, one.other)):
+            assert isinstance(ways[one.topic][name], str), (one.topic, name)
 
 
 # Graphs and the page.

@@ -4,9 +4,13 @@ asv is run for real; what its page loads is laid by hand, so that no test needs 
 """
 
 import json
+import os
 import shutil
+import signal
 import socket
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +200,32 @@ def test_a_clone_of_depth_one_shows_results_of_commits_that_it_lacks(
     assert sorted(found["params"]["gpu"]) == ["H1", "none"]
 
 
+def test_commits_are_measured_in_environments_of_asv_s_and_what_was_measured_before_it_failed_is_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, head = repository(project)
+    seen: dict[str, Any] = {}
+
+    def asv(words: list[str], work: Path, log: Path, _progress: object, *, existing: bool = True) -> int:
+        config = json.loads(Path(words[words.index("--config") + 1]).read_text("utf-8"))
+        (commits,) = [word.removeprefix("HASHFILE:") for word in words if word.startswith("HASHFILE:")]
+        seen.update(config, words=words, existing=existing, commits=Path(commits).read_text("utf-8").split())
+        one = run({VIEW_TINY: tiny_row()}, commit_hash=head, env_name="virtualenv-py3.12", machine="m1")
+        lay(work / "results", "m1", one)
+        log.write_text("it ended", "utf-8")
+        return 1
+
+    monkeypatch.setattr(measuring, "asv", asv)
+    assert dashboard("--no-serve", "--history", "HEAD", "--machine", "m1", "--gpu", "H1", "--bench", "View") == 2
+    assert "asv could not measure: it ended" in capsys.readouterr().err
+    assert seen["commits"] == [head, first]
+    assert seen["matrix"] == {"req": {"x": [""]}}
+    assert (seen["repo"], seen["existing"]) == (str(project), False)
+    assert not {"-E", "--set-commit-hash", "--launch-method"} & set(seen["words"])
+    (one,) = kept(project)
+    assert (one.commit, one.gpu, one.data["env_name"]) == (head, "H1", "virtualenv-py3.12")
+
+
 def tiny_row() -> list[Any]:
     return [[1e-5, 2e-5, float("nan"), None], [["'minimal'", "'maximal'", "'numpy'", "'broken'"]], "1", 1]
 
@@ -300,3 +330,33 @@ def test_a_port_that_is_taken_is_said_before_anything_is_measured(
         assert dashboard("--port", str(port)) == 2
     assert f"--port {port}: " in capsys.readouterr().err
     assert not (project / "asv_bench/.asv/asv.log").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+@pytest.mark.parametrize(("until", "code", "error"), [("Ctrl-C", 0, ""), ("measuring", 130, "buflend: interrupted\n")])
+def test_an_interruption_ends_the_serving_well_and_the_measuring_with_130(
+    project: Path, until: str, code: int, error: str
+) -> None:
+    repository(project)
+    suite = project / "asv_bench"
+    run_it = (
+        "from buflend.bench import cli; from buflend.bench.dashboard import command; from pathlib import Path;"
+        f" command.SUITE = Path({str(suite)!r}); sys.exit(cli.main(['dashboard', '--quick', '--bench', 'maximal']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}; {run_it}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    lines = iter(process.stdout.readline, "")
+    assert any(until in line for line in lines)
+    if code:
+        while not (suite / ".asv/asv.log").exists() or b"Benchmarking" not in (suite / ".asv/asv.log").read_bytes():
+            assert process.poll() is None
+            time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the children too
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (code, error)

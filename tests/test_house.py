@@ -250,7 +250,7 @@ def test_no_other_folder_of_source() -> None:
 MACHINE_PATHS = re.compile("/(?:" + "home|root|work|Users" + ")/")
 REGISTRY_HOSTS = re.compile("pypi" + r"\.org|python" + r"hosted\.org|npm" + r"js\.(com|org)")
 TEXT = {"", ".cfg", ".css", ".html", ".j2", ".js", ".json", ".md", ".py", ".toml", ".txt", ".typed", ".yml"}
-NOT_OURS = {"__pycache__", "build", "dist", "node_modules"}
+NOT_OURS = {".asv", "__pycache__", "build", "dist", "node_modules"}
 TEXTS = [
     str(path.relative_to(REPOSITORY))
     for top in sorted(REPOSITORY.iterdir())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.maximal import Column, as_buffer, as_column
+from buflend.maximal import Column, as_column
 from buflend.shared import DeviceError
 
 from .hand import column, i8, i32, i64, inline, packed, pointing
@@ -307,14 +307,13 @@ def test_what_is_made_keeps_nothing_alive() -> None:
 @pytest.mark.parametrize("part", ["data", "validity", "child", "dictionary", "variadic"])
 def test_memory_elsewhere_is_refused_before_anything_is_read(part: str) -> None:
     away, _ = lend(bytes(64), device=(2, 0))
-    here = as_buffer(bytes(64))
     inner = column("i", 1, data=away)
     made = {
         "data": lambda: column("i", 1, data=away),
-        "validity": lambda: column("i", 1, data=here, validity=away),
-        "child": lambda: column("+l", 1, offsets=here, children=[inner]),
-        "dictionary": lambda: column("c", 1, data=here, dictionary=inner),
-        "variadic": lambda: Column("vu", 1, data=here, variadic=[away]),
+        "validity": lambda: column("i", 1, data=away, validity=away),
+        "child": lambda: column("+l", 1, offsets=away, children=[inner]),
+        "dictionary": lambda: column("c", 1, data=away, dictionary=inner),
+        "variadic": lambda: Column("vu", 1, data=away, variadic=[away]),
     }[part]()
     with pytest.raises(DeviceError, match="column '' lies on CUDA device 0"):
         made.tolist()

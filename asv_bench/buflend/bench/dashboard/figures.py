@@ -107,6 +107,14 @@ def _alternative(cell: Cell, row: Row) -> dict[str, Any]:
     return {"outcome": "timed", "seconds": around, "ratio": ratio, "text": amount(cell.value, row.unit)}
 
 
+def size_label(value: float) -> str:
+    """Give a size in so few characters that its neighbours have room."""
+    for factor, unit in ((1e9, " G"), (1e6, " M"), (1, "")):
+        if value >= factor:
+            return f"{wording.digits(value / factor)}{unit}"
+    return f"{value:g}"
+
+
 def lines(rows: list[Row], size: str) -> go.Figure | None:
     """Draw values over a size: a line for each implementation, dashed where another parameter or machine differs."""
     several = len({row.machine for row in rows}) > 1
@@ -141,7 +149,7 @@ def lines(rows: list[Row], size: str) -> go.Figure | None:
         type="log",
         title=size,
         tickvals=where,
-        ticktext=[f"{one:,.0f}" if one == int(one) else f"{one:g}" for one in where],
+        ticktext=[size_label(one) for one in where],
     )
     low, high = math.log10(min(found)) - 0.15, math.log10(max(found)) + 0.15
     marks = ticks(low, high)["tickvals"]
