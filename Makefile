@@ -43,6 +43,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy asv_bench/bars.py asv_bench/gpu_check tests/typing_cases.py
+	$(BIN)/mypy -p benchmarks
 
 bars: $(VENV)/.bars
 	$(BIN)/python asv_bench/bars.py $(ARGS)
