@@ -322,8 +322,14 @@ def test_a_file_is_short_and_imports_no_library(path: Path) -> None:
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names - {"ctypes"} | own
 
 
+def settings() -> dict[str, Any]:
+    """Return what asv.conf.json says; asv, too, leaves out its comments."""
+    said: dict[str, Any] = json.loads(re.sub(r"(?m)^\s*//.*$", "", CONFIG.read_text("utf-8")))
+    return said
+
+
 def test_processes_are_started_anew() -> None:
-    config = json.loads(re.sub(r"(?m)^\s*//.*$", "", CONFIG.read_text("utf-8")))
+    config = settings()
     assert config["launch_method"] == "spawn"  # a fork of a process that has used CUDA cannot use it
     assert (CONFIG.parent / config["benchmark_dir"]).samefile(FOLDER)
     assert config["branches"] == ["HEAD"]
@@ -334,13 +340,16 @@ def test_processes_are_started_anew() -> None:
 class TestAsv:
     @pytest.fixture
     def asv(self, roots: list[str], tmp_path: Path) -> Run:
-        """Return a function that runs asv on the running Python, away from the checkout, and returns its output."""
+        """Return a function that runs asv on the running Python, off the checkout, and returns what it says."""
         path, home = os.pathsep.join(roots), str(tmp_path)
         paths = {"ASV_PYTHONPATH": path, "HOME": home, "PYTHONPATH": path, "USERPROFILE": home}
+        places = {"repo": FOLDER.parent.parent, "benchmark_dir": FOLDER, "results_dir": tmp_path / "results"}
+        config = tmp_path / "asv.conf.json"
+        config.write_text(json.dumps(settings() | {name: str(place) for name, place in places.items()}))
 
         def run(*arguments: str) -> str:
             done = subprocess.run(
-                [sys.executable, "-m", "asv", *arguments, "--config", str(CONFIG)],
+                [sys.executable, "-m", "asv", *arguments, "--config", str(config)],
                 capture_output=True,
                 check=False,
                 cwd=tmp_path,
