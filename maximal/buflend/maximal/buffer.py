@@ -198,7 +198,9 @@ _LADDER = (
     description.read,
 )
 # The same for a consumer with a stream, which it puts behind the producer's at once.
-_UNORDERED = tuple(cuda_array_interface.read_unordered if read is _LADDER[2] else read for read in _LADDER)
+_UNORDERED = tuple(
+    cuda_array_interface.read_unordered if read is cuda_array_interface.read else read for read in _LADDER
+)
 
 
 def as_buffer(obj: object) -> Buffer:

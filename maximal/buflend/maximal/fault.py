@@ -49,7 +49,7 @@ def _fault_of_devices(piece: Piece) -> str:
     """Return where parts lie apart: what is said of a piece, to a protocol or to its reader, is said of one device."""
     named = [(name, buffer) for name, buffer in piece.buffers.items() if buffer.bufsize]
     named += [("variadic", buffer) for buffer in piece.variadic if buffer.bufsize]
-    parts = [*[("children", child) for child in piece.children]]
+    parts = [("children", child) for child in piece.children]
     parts += [] if piece.dictionary is None else [("dictionary", piece.dictionary)]
     named += [(name, memory) for name, part in parts if (memory := part._pieces[0].memory) and memory.bufsize]
     if len({buffer._device for _, buffer in named}) > 1 and _are_several({buffer.device for _, buffer in named}):

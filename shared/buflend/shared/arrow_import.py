@@ -12,6 +12,7 @@ import ctypes
 import errno
 import struct
 
+from .access import CUDA
 from .arrow_array import Imported, array_of
 from .arrow_c import (
     CAPSULES,
@@ -43,7 +44,6 @@ _Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Fill = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _Text = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
-_CUDA = frozenset({2, 3, 13})  # devices whose `sync_event` is a cudaEvent_t*
 _MESSAGE = ctypes.c_char * 2**16  # its value ends before the first NUL
 
 _DEVICE = struct.Struct("@qiP")  # what follows the array in an ArrowDeviceArray
@@ -138,7 +138,7 @@ def _ready(address: int) -> Device:
     ordinal, kind, event = _DEVICE.unpack_from(foreign(address), ArrowDeviceArray.device_id.offset)
     device = to_device((kind, ordinal), "ArrowDeviceArray: (device_type, device_id)")
     if event:
-        if device[0] not in _CUDA:
+        if device[0] not in CUDA:  # of these `sync_event` is a cudaEvent_t*
             raise DeviceError(
                 f"an event of {device_name(device)} says when the Arrow array is ready; it cannot be waited for here: "
                 "synchronise the device before the export"
