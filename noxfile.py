@@ -1,7 +1,8 @@
 """Test sessions: one per interpreter found, one for the built wheel, one with the oldest NumPy, one for devices.
 
 `make test` runs them all, one after the other. `make test ARGS="-s tests-3.12"` runs one; what follows `--` goes to
-pytest: `make test ARGS="-s tests-3.12 -- -k offset"`. An environment is kept until pyproject.toml changes.
+pytest: `make test ARGS="-s tests-3.12 -- -k offset"`. An environment is kept until pyproject.toml changes; to make them
+all and run nothing: `make test ARGS=--install-only`.
 
 BUFLEND_FRAMEWORKS=1 adds the group `frameworks` to the session of Python 3.11, gigabytes on some platforms, and the
 session `devices`, which runs without it where it is named: `make test ARGS="-s devices"`.
@@ -88,12 +89,12 @@ NOT_FOUND = f"no working interpreter on PATH or in {PYENV}"
 
 
 def install(session: nox.Session, *arguments: str) -> None:
-    """Install with pip, unless the same was installed before."""
+    """Install with pip, unless the same was installed before. What is imported is compiled then, and the rest never."""
     recipe = hashlib.sha256((PROJECT / "pyproject.toml").read_bytes() + repr(arguments).encode()).hexdigest()
     stamp = Path(session.virtualenv.location) / f"installed-{recipe[:16]}"
     if not stamp.exists():
-        session.install("pip>=25.1")
-        session.install(*arguments)
+        session.install("--no-compile", "pip>=25.1")
+        session.install("--no-compile", *arguments)
         stamp.touch()
 
 
@@ -121,7 +122,9 @@ def wheel(session: nox.Session) -> None:
     install(session, "--editable", ".", "--group", "test")
     neutral = Path(session.create_tmp()).resolve() / "built"
     shutil.rmtree(neutral, ignore_errors=True)
-    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(neutral), str(PROJECT), silent=True)
+    build = ("python", "-m", "build", "--no-isolation", "--outdir", str(neutral), str(PROJECT))
+    if session.run(*build, silent=True) is None:
+        return  # nothing is run with --install-only
     (sdist,) = neutral.glob("*.tar.gz")
     (built,) = neutral.glob("*.whl")
     shutil.unpack_archive(sdist, neutral)
