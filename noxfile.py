@@ -104,13 +104,17 @@ def left_out(*names: str) -> list[str]:
 
 
 def tests(session: nox.Session) -> None:
-    """Run the tests and doctests on the checkout; those of the command on one Python."""
+    """Run the tests and doctests on the checkout; those of the command on one Python.
+
+    Where all sessions run, `wheel` runs those without peers on the newest Python: here are the others.
+    """
     install(session, "--editable", ".", "--group", "test")
     if FRAMEWORKS and session.name == "tests-3.11":
         install(session, "--group", "frameworks")
     everything = session.name == f"tests-{min(FOUND)}"
     elsewhere = ON_ONE_PYTHON if not everything else (STAND_IN,) if FRAMEWORKS else ()
-    session.run(*PYTEST, *left_out(*elsewhere), *session.posargs)
+    others = ("-m", "peers") if FRAMEWORKS and session.name == f"tests-{max(FOUND)}" else ()
+    session.run(*PYTEST, *others, *left_out(*elsewhere), *session.posargs)
 
 
 def wheel(session: nox.Session) -> None:
