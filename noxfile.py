@@ -56,13 +56,22 @@ OF_THE_COMMAND = (
     "device_lifetime",
     "make",
     "pages",
+    "ratios",
     "tables",
     "timing",
     "who",
     "wording",
 )
 # Tests that start many processes of their own, whatever the Python: of checks, and of the tests themselves.
-OF_THE_TESTS = ("gpu_check", "gpu_check_parts", "mutants", "mutants_devices", "mutants_order", "mutants_owners")
+OF_THE_TESTS = (
+    "gpu_check",
+    "gpu_check_parts",
+    "mutants",
+    "mutants_devices",
+    "mutants_order",
+    "mutants_owners",
+    "ratios_planted",
+)
 # The tests on the stand-in for CUDA, a process for each file: one Python is enough, in CI the one with all libraries.
 STAND_IN = "fake_cuda"
 ON_ONE_PYTHON = (*OF_THE_COMMAND, *OF_THE_TESTS, STAND_IN)

@@ -3,12 +3,14 @@
     make bars
     make bars ARGS="--long 1000000"
 
-Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both.
+Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both; what
+is counted is the processor's time, not the time that is waited for it.
 Shown are the median over the rounds and the quartiles around it. A bar (what must be) is missed where the median is
 above it, a stretch is what we would like; the exit status is 0 all the same, since machines differ: this reports, tests
 bound.
 
-Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
+Imports are timed inside a fresh interpreter, around the import statement alone. `site` is left out, since what packages
+have it load at start depends on what is installed.
 Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
 
 Flat is the slowest of some sizes over the fastest, by their medians; the memory is a sparse file, mapped, never read.
@@ -22,29 +24,33 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from statistics import median, quantiles
-from timeit import Timer
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import remains
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, JustifyMethod
-from rich.table import Table
+from rounds import CLOCK, in_turns, statements
 
 from buflend import maximal, minimal
-from buflend.bench import peers, terminal, wording
+from buflend.bench import peers, wording
 from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
-HEADINGS: dict[str, JustifyMethod] = {
+if TYPE_CHECKING:  # what prints is imported to print: the tests of the ratios have no need of it
+    from rich.console import JustifyMethod
+    from rich.table import Table
+
+HEADINGS: "dict[str, JustifyMethod]" = {
     "ours\nagainst": "left",
     "each": "right",
     "ratio\nquartiles": "right",
     "at most": "right",
     "verdict": "left",
 }
+CALLS = 300  # of one measurement
 ITEMS = 100_000
 OBJECTS = 100_000
 
@@ -145,14 +151,15 @@ def child(code: str) -> Any:
     """Return what code prints, as JSON, in a fresh interpreter."""
     # An installed package is compiled; a checkout is too, unless this says no.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    command = [sys.executable, "-P", "-c", code]
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, "-P", "-S", "-c", code]
     done = subprocess.run(command, capture_output=True, check=True, env=environment, text=True)
     return json.loads(done.stdout)
 
 
-def import_time(modules: str) -> int:
-    """Return how long an import takes in a fresh interpreter, in nanoseconds."""
-    return int(child(f"import time\nt = time.perf_counter_ns()\nimport {modules}\nprint(time.perf_counter_ns() - t)"))
+def import_time(modules: str) -> float:
+    """Return how long an import takes in a fresh interpreter, in seconds."""
+    return float(child(f"from time import {CLOCK.__name__} as now\nt = now()\nimport {modules}\nprint(now() - t)"))
 
 
 def object_size(make: str) -> int:
@@ -173,19 +180,7 @@ print((process.memory_info().rss - before) // {OBJECTS})
     return int(found)
 
 
-def in_turns(rounds: int, *sides: Callable[[], float]) -> list[tuple[float, ...]]:
-    """Return one measurement of each side per round; who comes first changes with the round."""
-    for side in sides:
-        side()  # files are read, caches filled
-    measured = []
-    for number in range(rounds):
-        order = range(len(sides)) if number % 2 else reversed(range(len(sides)))
-        values = {place: sides[place]() for place in order}
-        measured.append(tuple(values[place] for place in range(len(sides))))
-    return measured
-
-
-def row(bar: Bar, pairs: list[tuple[float, float]], scale: float, unit: str) -> Row:
+def row(bar: Bar, pairs: Sequence[Sequence[float]], scale: float, unit: str) -> Row:
     """Return the row of a bar from pairs (ours, other)."""
     ours, other = (median(side) for side in zip(*pairs, strict=True))
     return Row(bar, [mine / others for mine, others in pairs], ours * scale, other * scale, unit)
@@ -197,10 +192,10 @@ def imports(rounds: int) -> Iterator[Row]:
     sides = [lambda modules=modules: import_time(modules) for modules in ("buflend.minimal", *there)]
     measured = in_turns(rounds, *sides)
     for place, modules in enumerate(there, 1):
-        yield row(IMPORTS[modules], [(values[0], values[place]) for values in measured], 1e-6, "ms")
+        yield row(IMPORTS[modules], [(values[0], values[place]) for values in measured], 1e3, "ms")
 
 
-def arrays(rounds: int) -> Iterator[Row]:
+def arrays(rounds: int, number: int = CALLS) -> Iterator[Row]:
     """Measure the making of an array over a pointer."""
     owner = np.arange(ITEMS, dtype="int64")
     buffer = minimal.Buffer(owner.ctypes.data, owner.nbytes, owner=owner)
@@ -210,10 +205,8 @@ def arrays(rounds: int) -> Iterator[Row]:
         "pointer = ctypes.cast(buffer.ptr, ctypes.POINTER(kind))\n"
         "np.ctypeslib.as_array(pointer, shape=(buffer.bufsize // 8,))"
     )
-    statements = ('as_ndarray(buffer, "int64")', recipe, 'np.frombuffer(owner, "int64")')
-    timers = [Timer(statement, globals=names) for statement in statements]
-    number = 1000
-    measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+    sides = ('as_ndarray(buffer, "int64")', recipe, 'np.frombuffer(owner, "int64")')
+    measured = statements(rounds, number, *((side, names) for side in sides))
     yield row(RECIPE, [(ours, other) for ours, other, _ in measured], 1e6, "µs")
     yield row(FROMBUFFER, [(ours, other) for ours, _, other in measured], 1e6, "µs")
 
@@ -227,7 +220,7 @@ def sizes(rounds: int) -> Iterator[Row]:
         yield row(BYTES, [(mine, others) for mine, others in measured], 1, "bytes")
 
 
-def works(rounds: int) -> Iterator[Row]:
+def works(rounds: int, number: int = CALLS, chosen: Sequence[Work] = WORKS) -> Iterator[Row]:
     """Measure what `maximal.Buffer` exports and imports against who does the same."""
     array = np.arange(1000)
     names = {"np": np, "array": array, "buffer": maximal.as_buffer(array)}
@@ -240,51 +233,52 @@ def works(rounds: int) -> Iterator[Row]:
         import torch
 
         names |= {"torch": torch, "tensor": torch.arange(1000)}
-    number = 1000
-    for work in WORKS:
+    for work in chosen:
         if _there(work.package):
-            timers = [Timer(statement, globals=names) for statement in (work.ours, work.other)]
-            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
-            yield row(work.bar, measured, 1e6, "µs")  # type: ignore[arg-type]
+            yield row(work.bar, statements(rounds, number, (work.ours, names), (work.other, names)), 1e6, "µs")
 
 
-def columns(rounds: int) -> Iterator[Row]:
-    """Measure what a column of int64 costs by Arrow, where pyarrow is loaded and where it is not."""
-    yield row(CAPSULE, child(_EXPORT.format(rounds)), 1e6, "µs")
+def columns(rounds: int, number: int = CALLS) -> Iterator[Row]:
+    """Measure what pyarrow takes to make an array of a column of int64."""
     if _there("pyarrow"):
         import pyarrow as pa
 
         array = np.arange(1000)
         names = {"pa": pa, "array": array, "column": maximal.as_column(array)}
-        timers = [Timer(f"pa.array({name})", globals=names) for name in ("column", "array")]
-        number = 1000
-        measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
-        yield row(COLUMN, measured, 1e6, "µs")  # type: ignore[arg-type]
+        yield row(
+            COLUMN, statements(rounds, number, ("pa.array(column)", names), ("pa.array(array)", names)), 1e6, "µs"
+        )
 
 
-# pyarrow is not loaded there.
+def capsules(rounds: int, number: int = CALLS) -> Iterator[Row]:
+    """Measure what the capsules of a column of int64 take, in a process that has not loaded pyarrow."""
+    yield row(
+        CAPSULE, child(_EXPORT.format(folder=str(Path(__file__).parent), number=number, rounds=rounds)), 1e6, "µs"
+    )
+
+
 _EXPORT = """
-import ctypes, json
-from timeit import Timer
+import ctypes, json, sys
+sys.path.append({folder!r})
 import numpy as np
 from buflend.maximal import as_column
+from rounds import statements
 column = as_column(np.arange(1000))
 kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 thunk = kind(lambda address: None)
 call = kind(ctypes.cast(thunk, ctypes.c_void_p).value)
-timers = [Timer(statement, globals=globals()) for statement in ("column.__arrow_c_array__()", "call(1)")]
-print(json.dumps([[timer.timeit(200) / 200 for timer in timers] for _ in range(10 * {})][5:]))
+print(json.dumps(statements({rounds}, {number}, ("column.__arrow_c_array__()", globals()), ("call(1)", globals()))))
 """
 
 
-def frames(rounds: int) -> Iterator[Row]:
+def frames(rounds: int, length: int) -> Iterator[Row]:
     """Measure the reading of a table of ten columns with nulls against each library's own reader."""
     if not all(map(_there, FRAMES)):
         return
     import pandas as pd
     import pyarrow.interchange
 
-    places = np.arange(ROWS)
+    places = np.arange(length)
     some = np.where(places % 7, places / 3, np.nan)
     gaps = pd.array(places, "Int64")
     gaps[::5] = pd.NA
@@ -304,9 +298,7 @@ def frames(rounds: int) -> Iterator[Row]:
     }
     for name, (source, reader) in readers.items():
         names = {"as_table": maximal.as_table, "source": source, "reader": reader, "shown": _Protocol(source)}
-        timers = [Timer(statement, globals=names) for statement in ("as_table(source)", "reader(shown)")]
-        measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(1) for timer in timers))
-        yield row(FRAMES[name], measured, 1e3, "ms")  # type: ignore[arg-type]
+        yield row(FRAMES[name], statements(rounds, 1, ("as_table(source)", names), ("reader(shown)", names)), 1e3, "ms")
 
 
 class _Protocol:
@@ -316,18 +308,17 @@ class _Protocol:
         self.__dataframe__ = frame.__dataframe__
 
 
-def flat(rounds: int) -> Iterator[Row]:
+def flat(rounds: int, number: int = CALLS) -> Iterator[Row]:
     """Measure exchanges of a few bytes to many, which should take the same time."""
     with tempfile.TemporaryFile() as file:
         file.truncate(max(SIZES))
-        maps = [mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) for size in SIZES]
-        names = {"np": np, "as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray}
-        number = 500
+        maps = {f"mapped_{size}": mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) for size in SIZES}
+        names = {"np": np, "as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray, **maps}
         for work, (statement, package) in FLAT.items():
             if not _there(package):
                 continue
-            timers = [Timer(statement, f"import {package}", globals=names | {"mapped": mapped}) for mapped in maps]
-            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+            names[package] = import_module(package)
+            measured = statements(rounds, number, *((statement.replace("mapped", name), names) for name in maps))
             medians = [median(times) for times in zip(*measured, strict=True)]
             slow, fast = max(medians), min(medians)
             yield Row(Bar(work, ENDS, 1.2, None), [slow / fast], slow * 1e6, fast * 1e6, "µs")
@@ -340,8 +331,11 @@ def _there(name: str) -> bool:
         return False
 
 
-def table(rows: list[Row]) -> Table:
+def table(rows: list[Row]) -> "Table":
     """Return what was measured as a table of the terminal, 80 columns wide at most."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name, justify in HEADINGS.items():
         shown.add_column(name, no_wrap=True, justify=justify)
@@ -366,16 +360,19 @@ def measure(rounds: int) -> list[Row]:
     Parameters
     ----------
     rounds : int
-        How often each import is measured, 2 or more; the cheaper arrays are measured more often, sizes less.
+        How often each import is measured, 2 or more; what is cheaper is measured more often, tables and sizes less.
     """
     cheap = rounds * 3
     few = max(2, rounds // 4)
-    found = [*imports(rounds), *arrays(cheap), *works(cheap), *columns(rounds), *frames(few), *flat(cheap)]
-    return [*found, *sizes(few)]
+    found = [*imports(rounds), *arrays(cheap), *works(cheap), *capsules(cheap), *columns(cheap)]
+    return [*found, *frames(few, ROWS), *flat(cheap), *sizes(few)]
 
 
-def left_behind(found: dict[str, dict[str, Any]], count: int) -> Table:
+def left_behind(found: dict[str, dict[str, Any]], count: int) -> "Table":
     """Return what exchanges left behind as a table of the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in (f"left by {count:,} exchanges", "resident", "traced", "lent", "verdict"):
         shown.add_column(
@@ -399,6 +396,10 @@ def main() -> int:
         help="exchanges of each kind after which memory is looked at (default: 100000)",
     )
     arguments = parser.parse_args()
+    from rich.console import Console
+
+    from buflend.bench import terminal
+
     terminal.tame()
     console = Console(highlight=False)
     try:
