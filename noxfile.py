@@ -57,6 +57,7 @@ OF_THE_COMMAND = (
     "make",
     "pages",
     "ratios",
+    "slower",
     "tables",
     "timing",
     "who",

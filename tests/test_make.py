@@ -49,14 +49,23 @@ def test_an_interpreter_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert "no-such-python is not there or does not run" in done.stderr
 
 
-def test_the_dashboard_is_advertised_and_gets_its_arguments(tmp_path: Path) -> None:
-    assert "make dashboard " in make(tmp_path, "help").stdout
+@pytest.mark.parametrize(
+    ("target", "program", "arguments", "asked"),
+    [
+        ("dashboard", "buflend", "--quick", "dashboard --quick"),
+        ("slower", "python", "main HEAD", "asv_bench/slower.py main HEAD"),
+    ],
+)
+def test_a_target_is_advertised_and_gets_its_arguments(
+    target: str, program: str, arguments: str, asked: str, tmp_path: Path
+) -> None:
+    assert f"make {target} " in make(tmp_path, "help").stdout
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for name in ("pyproject.toml", ".venv/.pip", ".venv/.bench", ".venv/.dashboard"):  # as if all were set up
         (tmp_path / name).touch()
     script(tmp_path, 'echo "asked for: $*"')
-    (tmp_path / "python").rename(tmp_path / ".venv" / "bin" / "buflend")
-    assert "asked for: dashboard --quick\n" in make(tmp_path, "dashboard", "ARGS=--quick").stdout
+    (tmp_path / "python").rename(tmp_path / ".venv" / "bin" / program)
+    assert f"asked for: {asked}\n" in make(tmp_path, target, f"ARGS={arguments}").stdout
 
 
 def test_clean_leaves_the_sources(tmp_path: Path) -> None:
