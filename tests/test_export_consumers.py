@@ -10,6 +10,7 @@ import io
 import struct
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -632,6 +633,29 @@ class TestLiveExports:
         lent = np.from_dlpack(buffer)
         assert lent_by(source) == [("dlpack", source.ctypes.data, 64, 1)]
         del lent
+
+    @pytest.mark.parametrize("shape", [(), (8,), (2, 4), (1, 2, 2, 2)])
+    @pytest.mark.parametrize("writeable", [True, False])
+    def test_an_ndarray_is_the_owner_of_what_is_lent_of_it(self, shape: tuple[int, ...], *, writeable: bool) -> None:
+        source = np.empty(shape)
+        source.flags.writeable = writeable
+        count, at = source.nbytes, source.ctypes.data
+        buffer = as_buffer(source)
+        lent = [buffer.__dlpack__(max_version=(1, 0)) for _ in range(3)]
+        copy = buffer.__dlpack__(max_version=(1, 0), copy=True)
+        array = np.from_dlpack(buffer)
+        assert array.shape == (count,)
+        assert array.flags.writeable == writeable
+        held = [buffer]
+        del buffer
+        for _ in range(2):
+            assert lent_by(source) == [("dlpack", at, count, 4)]
+            assert lent_by(None) == [], "a copy is not lent"
+            held.clear()  # the exports stay
+        returned = weakref.ref(source)
+        del source, lent, array
+        assert returned() is None
+        del copy
 
     def test_a_loan_that_another_thread_is_making(self) -> None:
         buffer, _ = lend()

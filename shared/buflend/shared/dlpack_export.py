@@ -38,7 +38,7 @@ from .dlpack import (
 )
 from .dlpack_method import Method
 from .exporter import writable_address
-from .loan import ByteLoan, Loan, remember
+from .loan import ByteLoan, Loan
 from .memory import Memory, to_memoryview
 
 # Arrays of an older NumPy know neither versions nor copies: what it cannot make goes out through callbacks.
@@ -109,13 +109,21 @@ def bytes_exporter(memory: Memory) -> Export:
 
 
 def array_exporter(array: Any) -> Export:
-    """Return the `__dlpack__` of the bytes of an ndarray in C order: that of a view, which holds the array's memory."""
+    """Return the `__dlpack__` of the bytes of an ndarray in C order without a base: that of a view, which holds it."""
     if _IS_OLD or not _IS_MAIN:
         raise BufferError("this export must be made in another way")
-    shell = (array if array.ndim == 1 else array.reshape(-1)).view(_u1)
-    remember(shell, ref(shell))
+    shell = array.view(_u1, Shell) if array.ndim == 1 else Shell(array.nbytes, _u1, array)
     method: Export = shell.__dlpack__
     return method
+
+
+class Shell(np.ndarray):
+    """A view of a lent ndarray, which is its base and the owner: it needs no loan.
+
+    An instance of a class that Python code made, it is known to the collector, where `live_exports` finds it.
+    """
+
+    __slots__ = ()
 
 
 _loan_at = ByteLoan.from_address

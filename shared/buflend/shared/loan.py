@@ -83,23 +83,6 @@ class ByteLoan(Anchor):
     __slots__ = ("shell",)
 
 
-# Shells that are views of a lent ndarray, whose owner is the array and needs no loan: address -> weak reference. Dead
-# ones are swept out when there are twice as many as lived at the last sweep.
-_views: "dict[int, ref[Any]]" = {}
-_sweep_at = 1000
-
-
-def remember(shell: "Any", reference: "ref[Any]") -> None:
-    """Let `live_exports` find a shell that has no loan."""
-    global _sweep_at  # noqa: PLW0603 - one number for one table
-    _views[id(shell)] = reference
-    if len(_views) >= _sweep_at:
-        for key, one in list(_views.items()):
-            if one() is None and _views.get(key) is one:
-                del _views[key]
-        _sweep_at = max(1000, 2 * len(_views))
-
-
 class Keeper:
     """What keeps a shell for the exports to come."""
 
@@ -148,6 +131,7 @@ def live_exports() -> list[Export]:
     objects = gc.get_objects()
     kept = _kept_shells(objects)
     found = []
+    view = getattr(sys.modules.get(f"{__package__}.dlpack_export"), "Shell", None)
     for candidate in objects:
         kind = type(candidate)
         if kind is Loan or kind is Taken:
@@ -159,15 +143,13 @@ def live_exports() -> list[Export]:
                 array = shell()
                 nbytes = -1 if array is None else array.nbytes
                 found.append(Export("dlpack", candidate.owner, addressof(candidate), nbytes, CPU, exports))
+        elif kind is view:
+            exports = sys.getrefcount(candidate) - _LISTED - kept.get(id(candidate), 0)
+            if exports > 0 and candidate.base is not None:  # a copy has no base
+                found.append(Export("dlpack", candidate.base, candidate.ctypes.data, candidate.nbytes, CPU, exports))
         elif kind is Anchor and hasattr(candidate, "owner"):
             found.append(Export("view", candidate.owner, addressof(candidate), -1, CPU, 1))
-    found += _by_arrow()
-    for reference in list(_views.values()):
-        if exports := _exports(reference, kept):
-            array = reference()
-            if array is not None:
-                found.append(Export("dlpack", array.base, array.ctypes.data, array.nbytes, CPU, exports))
-    return found
+    return found + _by_arrow()
 
 
 def _by_arrow() -> "list[Export]":
@@ -202,6 +184,7 @@ def _kept_shells(objects: list[Any]) -> dict[int, int]:
 
 # References to a shell that are neither an export's nor kept for the next: a local name, and getrefcount's argument.
 _LOOKING = 2
+_LISTED = _LOOKING + 1  # of a shell that is found in a list of objects
 
 
 def _exports(shell: "ref[Any] | None", kept: dict[int, int]) -> int:
