@@ -11,6 +11,7 @@ from . import mutants
 from .mutants import Mutant
 
 SHARED, MAXIMAL = "shared/buflend/shared/", "maximal/buflend/maximal/"
+LIVE = "tests/test_export_consumers.py::TestLiveExports::test_"
 IN_ARROW, OUT_ARROW = "tests/test_arrow_device_import.py::test_", "tests/test_arrow_export.py::TestStructs::test_"
 
 MUTANTS = [
@@ -19,8 +20,24 @@ MUTANTS = [
         SHARED + "memory.py",
         "    anchor.owner = memory._owner\n",
         "    anchor.owner = None\n",
-        ("tests/test_lifetime.py::test_the_view_alone_keeps_the_owner_and_returns_it[whole array]",),
+        ("tests/test_lifetime.py::test_the_view_alone_keeps_the_owner_and_returns_it[part]",),
         "arrays and memoryviews outlive their memory",
+    ),
+    Mutant(
+        "whole-view-without-owner",
+        SHARED + "arrays.py",
+        "    anchor.owner = memory._owner\n",
+        "    anchor.owner = None\n",
+        ("tests/test_lifetime.py::test_the_view_alone_keeps_the_owner_and_returns_it[whole array]",),
+        "the arrays that most people make outlive their memory",
+    ),
+    Mutant(
+        "lent-ndarray-without-owner",
+        SHARED + "dlpack_export.py",
+        "array.view(_u1, Shell) if",
+        "array.copy().view(_u1, Shell) if",
+        (LIVE + "an_ndarray_is_the_owner_of_what_is_lent_of_it[True-shape1]",),
+        "an ndarray is copied, and what is lent is not its memory",
     ),
     Mutant(
         "shared-without-owner",

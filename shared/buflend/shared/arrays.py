@@ -9,7 +9,7 @@ from operator import index
 from .access import admit_host, stream_of
 from .device import CPU, HOST_READABLE, device_name
 from .errors import DeviceError
-from .memory import Memory, exact_view
+from .memory import Memory, anchor_at, exact_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,13 +54,16 @@ def whole_ndarray(memory: Memory, dtype: "DTypeLike") -> "NDArray[Any]":
         parsed, itemsize, frombuffer, _ = _plans[dtype]
     except (KeyError, TypeError):
         parsed, itemsize, frombuffer, _ = _plan(dtype)
-    if memory._bufsize % itemsize:
-        _count(memory._bufsize, itemsize, 0)
+    size = memory._bufsize
+    if size % itemsize:
+        _count(size, itemsize, 0)
     if memory._readonly:
         # Through an array of bytes: of a memoryview ndarray() would take the object behind it as the base, which can be
         # written.
         return frombuffer(exact_view(memory), "u1").view(parsed)
-    return frombuffer(exact_view(memory), parsed)
+    anchor = anchor_at(memory._ptr)  # as `exact_view` does, without the call, which would be a twentieth
+    anchor.owner = memory._owner
+    return frombuffer(memoryview(anchor)[:size], parsed)
 
 
 def to_ndarray(

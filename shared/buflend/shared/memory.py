@@ -309,7 +309,7 @@ class Anchor(ctypes.c_ubyte * _MOST_BYTES):  # type: ignore[misc]
     __getitem__ = __setitem__ = __iter__ = __len__ = _refuse
 
 
-_at = Anchor.from_address
+anchor_at = Anchor.from_address
 
 
 def exact_view(memory: Memory) -> memoryview:
@@ -318,7 +318,7 @@ def exact_view(memory: Memory) -> memoryview:
     Neither reads nor copies. The caller has looked at the device. Format is ctypes' `<B`, which array libraries read
     and Python cannot index. The view's `obj` is the anchor, so only arrays are made of it, whose `base` it becomes.
     """
-    anchor = _at(memory._ptr)
+    anchor = anchor_at(memory._ptr)
     anchor.owner = memory._owner
     view = memoryview(anchor)[: memory._bufsize]
     return view.toreadonly() if memory._readonly else view
