@@ -10,7 +10,7 @@ import pytest
 
 from buflend.shared import arrow_export, arrow_release
 from buflend.shared.arrow_c import NULLABLE, Data, Field
-from buflend.shared.arrow_export import Prepared, array_capsule, prepare_array, prepare_schema, schema_capsule
+from buflend.shared.arrow_export import array_capsule, schema_capsule
 
 from .only import Owner
 
@@ -190,23 +190,22 @@ def test_more_fields_than_the_cache_holds_do_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_prepared(nested: bool) -> None:
+def test_an_exporter(nested: bool) -> None:
     returned: list[int] = []
     data = numbers(returned, 4, 5)
     field = Field("l", "x")
     if nested:
         data, field = Data(2, (None,), children=(data,)), Field("+s", children=(field,))
-    prepared, schema = prepare_array(data), prepare_schema(field)
-    assert isinstance(prepared, Prepared)
+    export = arrow_export.exporter(field, data)
     del data
     assert not arrow_export._live, "nothing was lent yet"
-    pairs = [(schema_capsule(schema), array_capsule(prepared)) for _ in range(20)]
+    pairs = [export() for _ in range(20)]
     assert len({word(at(pair[1]) + NUMBER_OF_ARRAY) for pair in pairs}) == 20
     for pair in pairs:
         address = at(pair[1])
         assert values_at(word(word(address + 48)) if nested else address) == [4, 5]
         assert ctypes.string_at(word(pointer(pair[0], b"arrow_schema"))) == (b"+s" if nested else b"l")
-    del prepared
+    del export
     assert returned == []
     del pair
     pairs.clear()

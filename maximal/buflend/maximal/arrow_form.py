@@ -17,6 +17,8 @@ from .nulls import Copy, count, with_bitmap
 from .piece import ARROW_NULLS, NO_NULLS, Piece, Type
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .column import Column
     from .table import Table
 
@@ -26,14 +28,14 @@ _ZEROS = as_buffer(bytes(64))  # the one offset of an array without elements, an
 class Form:
     """A column or table as Arrow has it: its type, and its chunks."""
 
-    __slots__ = ("chunks", "field", "is_table", "prepared", "pyarrow")
+    __slots__ = ("chunks", "export", "field", "is_table", "pyarrow")
 
     def __init__(self, field: Field, chunks: list[Data], *, is_table: bool = False) -> None:
         self.field = field
         self.chunks = chunks
         self.is_table = is_table
-        self.prepared: Any = None  # what the capsules of one chunk are copied from
-        self.pyarrow: Any = None  # the type that pyarrow gives to it
+        self.export: Callable[[], tuple[object, object]] | None = None  # makes the capsules of one chunk
+        self.pyarrow: Callable[[], Any] | None = None  # makes pyarrow's array of one chunk
 
 
 def form_of(column: "Column") -> Form:

@@ -4,6 +4,7 @@ Lives here: what pyarrow makes of buffers. Must not know: how a column becomes A
 """
 
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -56,35 +57,52 @@ def to_field(field: Field) -> Any:
 
 def to_array(form: Form) -> Any:
     """Return a form of one chunk as an array of pyarrow; imports pyarrow."""
+    return (form.pyarrow or _prepare(form))()
+
+
+def _prepare(form: Form) -> Callable[[], Any]:
+    """Return what makes a form's array, which keeps it."""
     (data,) = form.chunks
-    return _array(form, data)
+    form.pyarrow = made = _maker(form.field, data)
+    return made
 
 
-def _array(form: Form, data: Data) -> Any:
+def _maker(field: Field, data: Data) -> Callable[[], Any]:
+    """Return what makes an array, each time anew; it holds the owners, as the data does."""
     import pyarrow as pa
 
-    if form.pyarrow is None:
-        form.pyarrow = to_field(form.field).type if makes(form.field) else False
-    if not form.pyarrow:
-        return pa.array(_Capsules(form.field, data))
-    return _of_buffers(pa, form.field, data, form.pyarrow)
+    if not makes(field):
+        return lambda: pa.array(_Capsules(field, data))
+    kind = to_field(field).type
+    if field.format == "n" or field.children or field.dictionary is not None:
+        return lambda: _of_buffers(pa, field, data, kind)
+    lent = [one and (one[0], one[1].bufsize, one[1]) for one in _given(field, data)]
+    length, missing, offset = data.length, data.null_count, data.offset
+    lend, array = pa.foreign_buffer, pa.Array.from_buffers
+
+    def make() -> Any:
+        buffers = [one and lend(one[0], one[1], _take(Taken, one[2])) for one in lent]
+        return array(kind, length, buffers, missing, offset)
+
+    return make
 
 
 def _of_buffers(pa: Any, field: Field, data: Data, kind: Any) -> Any:
     if field.format == "n":
         return pa.nulls(data.length)
-    # Of views pyarrow keeps no buffer of sizes, which is the last.
-    given = data.buffers[:-1] if field.format in ("vu", "vz") else data.buffers
     lend = pa.foreign_buffer
-    buffers = [one and lend(one[0], one[1].bufsize, _take(Taken, one[1])) for one in given]
-    if not field.children and field.dictionary is None:
-        return pa.Array.from_buffers(kind, data.length, buffers, data.null_count, data.offset)
+    buffers = [one and lend(one[0], one[1].bufsize, _take(Taken, one[1])) for one in _given(field, data)]
     if field.dictionary is not None and data.dictionary is not None:
         values = _of_buffers(pa, field.dictionary, data.dictionary, kind.value_type)
         return pa.DictionaryArray.from_buffers(kind, data.length, buffers, values, data.null_count, data.offset)
     kinds = [to_field(inner).type for inner in field.children]
     children = list(map(_of_buffers, [pa] * len(kinds), field.children, data.children, kinds))
     return pa.Array.from_buffers(kind, data.length, buffers, data.null_count, data.offset, children)
+
+
+def _given(field: Field, data: Data) -> tuple[tuple[int, Any] | None, ...]:
+    """Return the buffers that pyarrow keeps: of views not that of sizes, which is the last."""
+    return data.buffers[:-1] if field.format in ("vu", "vz") else data.buffers
 
 
 _take = tuple.__new__
@@ -94,7 +112,7 @@ def to_chunked_array(form: Form) -> Any:
     """Return a form as a `pyarrow.ChunkedArray`; imports pyarrow."""
     import pyarrow as pa
 
-    return pa.chunked_array([_array(form, data) for data in form.chunks], to_field(form.field).type)
+    return pa.chunked_array([_maker(form.field, data)() for data in form.chunks], to_field(form.field).type)
 
 
 def to_table(form: Form) -> Any:

@@ -5,6 +5,7 @@ nor structs and callbacks, which are `shared`'s. Where pyarrow is loaded the cap
 compiled code; what it does not make of buffers goes out through our own.
 """
 
+from collections.abc import Callable
 from sys import modules
 from typing import Any
 
@@ -31,22 +32,19 @@ def array(form: Form, requested: object = None) -> tuple[object, object]:
     is is given. TypeError where the two have another number of fields.
     """
     if requested is None and modules.get("pyarrow") is None:  # the short way
-        field_to, field, data_to, data = form.prepared or _prepare(form)
-        return field_to(field), data_to(data)
+        return (form.export or _prepare(form))()
     requested = _checked(form, requested)
     if _by_pyarrow(form):
         return _named(form, arrow_pyarrow.to_array(form).__arrow_c_array__(requested), requested)
-    field_to, field, data_to, data = form.prepared or _prepare(form)
-    return field_to(field), data_to(data)
+    return (form.export or _prepare(form))()
 
 
-def _prepare(form: Form) -> Any:
-    """Return what makes a form's capsules, and of what: structs that are made once, and copied."""
-    from ..shared import arrow_export
+def _prepare(form: Form) -> Callable[[], tuple[object, object]]:
+    """Return what makes a form's capsules, which keeps it."""
+    from ..shared.arrow_export import exporter
 
-    field, data = arrow_export.prepare_schema(form.field), arrow_export.prepare_array(form.chunks[0])
-    form.prepared = arrow_export.schema_capsule, field, arrow_export.array_capsule, data
-    return form.prepared
+    form.export = made = exporter(form.field, form.chunks[0])
+    return made
 
 
 def device_array(form: Form, device: Device, requested: object = None, **options: Any) -> tuple[object, object]:

@@ -59,7 +59,7 @@ _schema_words, _write_words = struct.Struct("=3Q2q4Q").pack, struct.Struct("=5q5
 
 
 def prepare_schema(field: Field) -> Prepared:
-    """Return what `schema_capsule` takes as well, and faster."""
+    """Return a schema that is to be copied."""
     if "\0" in field.format + field.name:
         raise ValueError(f"column {field.name!r} of type {field.format!r}: Arrow's texts end before the first NUL")
     texts = [ctypes.create_string_buffer(text.encode()) for text in (field.format, field.name)]
@@ -70,11 +70,13 @@ def prepare_schema(field: Field) -> Prepared:
     return Prepared(array("Q", packed), texts, *_parts(field, prepare_schema))
 
 
+_SCHEMA_NUMBER, _ARRAY_NUMBER = SCHEMA_RELEASE + 1, ARRAY_RELEASE + 1
+
 _flat_schema = lru_cache(128)(prepare_schema)
 
 
 def prepare_array(data: Data) -> Prepared:
-    """Return what `array_capsule` takes as well, and faster; it holds the owners."""
+    """Return an array that is to be copied; it holds the owners."""
     words = array("Q", bytes(ctypes.sizeof(ArrowArray)))
     kept = _write_array(words, data, 0)
     return Prepared(words, kept, *_parts(data, prepare_array))
@@ -149,44 +151,55 @@ def _filler_of(kind: type[ArrowSchema] | type[ArrowArray]) -> Callable[[int, Pre
 fill_schema, fill_array = _filler_of(ArrowSchema), _filler_of(ArrowArray)
 
 
-def schema_capsule(field: Field | Prepared) -> object:
+def exporter(field: Field, data: Data) -> Callable[[], tuple[object, object]]:
+    """Return what makes `arrow_schema` and `arrow_array` capsules, each time anew, of structs that are made once."""
+    schema, array = prepare_schema(field), prepare_array(data)
+    if schema.parts or array.parts:
+        return lambda: (
+            filled_capsule(ArrowSchema, fill_schema, schema),
+            filled_capsule(ArrowArray, fill_array, array),
+        )
+    schema_words, schema_kept, array_words, array_kept = *schema[:2], *array[:2]
+
+    def export() -> tuple[object, object]:
+        first = next_flat(ArrowSchema, schemas, SCHEMA_RELEASE)
+        block = first[1]
+        block[:] = schema_words
+        first[2] = block[_SCHEMA_NUMBER] = number = next_number()
+        _live[number] = schema_kept
+        schemas.append(first)
+        second = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
+        block = second[1]
+        block[:] = array_words
+        second[2] = block[_ARRAY_NUMBER] = number = next_number()
+        _live[number] = array_kept
+        arrays.append(second)
+        return first[0], second[0]
+
+    return export
+
+
+def schema_capsule(field: Field) -> object:
     """Return an `arrow_schema` capsule."""
-    if type(field) is Prepared:
-        prepared = field
-    elif field.children or field.dictionary:
-        prepared = prepare_schema(field)
-    else:
-        prepared = _flat_schema(field)
-    if prepared[2]:
-        return filled_capsule(ArrowSchema, fill_schema, prepared)
+    if field.children or field.dictionary:
+        return filled_capsule(ArrowSchema, fill_schema, prepare_schema(field))
+    words, kept, _, _ = _flat_schema(field)
     entry = next_flat(ArrowSchema, schemas, SCHEMA_RELEASE)
     block = entry[1]
-    entry[2] = number = next_number()
-    block[:] = prepared[0]
-    block[SCHEMA_RELEASE + 1] = number
-    _live[number] = prepared[1]
+    block[:] = words
+    entry[2] = block[_SCHEMA_NUMBER] = number = next_number()
+    _live[number] = kept
     schemas.append(entry)
     return entry[0]
 
 
-def array_capsule(data: Data | Prepared) -> object:
+def array_capsule(data: Data) -> object:
     """Return an `arrow_array` capsule; each buffer's owner lives until the consumer releases the array."""
-    if type(data) is Prepared:
-        words, kept, parts, _ = prepared = data
-        if parts:
-            return filled_capsule(ArrowArray, fill_array, prepared)
-        entry = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
-        block = entry[1]
-        entry[2] = number = next_number()
-        block[:] = words
-        block[ARRAY_RELEASE + 1] = number
-        _live[number] = kept
-    elif data.children or data.dictionary:
+    if data.children or data.dictionary:
         return filled_capsule(ArrowArray, fill_array, prepare_array(data))
-    else:
-        entry = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
-        entry[2] = number = next_number()
-        _live[number] = _write_array(entry[1], data, number)
+    entry = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
+    entry[2] = number = next_number()
+    _live[number] = _write_array(entry[1], data, number)
     arrays.append(entry)
     return entry[0]
 
