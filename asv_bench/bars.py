@@ -2,6 +2,7 @@
 
     make bars
     make bars ARGS="--long 1000000"
+    make bars ARGS="--write docs/bars.md"
 
 Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both; what
 is counted is the processor's time, not the time that is waited for it.
@@ -9,8 +10,9 @@ Shown are the median over the rounds and the quartiles around it. A bar (what mu
 above it, a stretch is what we would like; the exit status is 0 all the same, since machines differ: this reports, tests
 bound.
 
-Imports are timed inside a fresh interpreter, around the import statement alone. `site` is left out, since what packages
-have it load at start depends on what is installed.
+How far our side is from its floor, which `floors.py` holds and the same turns measure, stands in a table of its own.
+
+Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
 Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
 
 Flat is the slowest of some sizes over the fastest, by their medians; the memory is a sparse file, mapped, never read.
@@ -21,36 +23,27 @@ import ctypes
 import json
 import mmap
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import median
+from timeit import Timer
+from typing import Any, NamedTuple
 
+import bars_shown
+import floors
 import numpy as np
 import remains
-from rounds import CLOCK, in_turns, statements
+from rich.console import Console
 
 from buflend import maximal, minimal
 from buflend.bench import peers, wording
 from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
-if TYPE_CHECKING:  # what prints is imported to print: the tests of the ratios have no need of it
-    from rich.console import JustifyMethod
-    from rich.table import Table
-
-HEADINGS: "dict[str, JustifyMethod]" = {
-    "ours\nagainst": "left",
-    "each": "right",
-    "ratio\nquartiles": "right",
-    "at most": "right",
-    "verdict": "left",
-}
-CALLS = 300  # of one measurement
 ITEMS = 100_000
 OBJECTS = 100_000
 
@@ -65,13 +58,15 @@ class Bar(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A bar and what was measured: the ratios, and both sides' medians in the unit."""
+    """A bar and what was measured: the ratios, and both sides' medians in the unit; of its floor the same, if any."""
 
     bar: Bar
     ratios: list[float]
     ours: float
     other: float
     unit: str
+    over_floor: tuple[float, ...] = ()
+    floor: float | None = None
 
     @property
     def limits(self) -> dict[str, float]:
@@ -180,19 +175,43 @@ print((process.memory_info().rss - before) // {OBJECTS})
     return int(found)
 
 
-def row(bar: Bar, pairs: Sequence[Sequence[float]], scale: float, unit: str) -> Row:
-    """Return the row of a bar from pairs (ours, other)."""
-    ours, other = (median(side) for side in zip(*pairs, strict=True))
-    return Row(bar, [mine / others for mine, others in pairs], ours * scale, other * scale, unit)
+def in_turns(rounds: int, *sides: Callable[[], float]) -> list[tuple[float, ...]]:
+    """Return one measurement of each side per round; who comes first changes with the round."""
+    for side in sides:
+        side()  # files are read, caches filled
+    measured = []
+    for number in range(rounds):
+        order = range(len(sides)) if number % 2 else reversed(range(len(sides)))
+        values = {place: sides[place]() for place in order}
+        measured.append(tuple(values[place] for place in range(len(sides))))
+    return measured
+
+
+def row(bar: Bar, measured: Sequence[Sequence[float]], scale: float, unit: str) -> Row:
+    """Return the row of a bar from what was measured in turns: ours, the other and, if any, the floor."""
+    ours, other, *floor = (median(side) * scale for side in zip(*measured, strict=True))
+    over = tuple(values[0] / values[2] for values in measured if len(values) > 2)
+    return Row(bar, [values[0] / values[1] for values in measured], ours, other, unit, over, *floor)
 
 
 def imports(rounds: int) -> Iterator[Row]:
-    """Measure the import of `buflend.minimal` against others that are installed."""
+    """Measure the import of `buflend.minimal` against others that are installed, and its floor."""
+    floor = floors.FLOORS["import buflend.minimal"].statement.removeprefix("import ")
     there = [modules for modules in IMPORTS if all(_there(name.strip()) for name in modules.split(","))]
-    sides = [lambda modules=modules: import_time(modules) for modules in ("buflend.minimal", *there)]
+    sides = [lambda modules=modules: import_time(modules) for modules in ("buflend.minimal", floor, *there)]
     measured = in_turns(rounds, *sides)
-    for place, modules in enumerate(there, 1):
-        yield row(IMPORTS[modules], [(values[0], values[place]) for values in measured], 1e3, "ms")
+    for place, modules in enumerate(there, 2):
+        yield row(IMPORTS[modules], [(values[0], values[place], values[1]) for values in measured], 1e-6, "ms")
+
+
+def compared(
+    rounds: int, names: dict[str, Any], work: str, ours: str, *others: str, number: int = 1000
+) -> list[tuple[float, ...]]:
+    """Time statements in turns, in the same names: ours, the others, and the floor of the work; seconds per call."""
+    floor = floors.FLOORS[work]
+    timers = [Timer(statement, globals=names) for statement in (ours, *others)]
+    timers.append(Timer(floor.statement, globals=floors.names(floor, names)))
+    return in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
 
 
 def arrays(rounds: int, number: int = CALLS) -> Iterator[Row]:
@@ -205,10 +224,10 @@ def arrays(rounds: int, number: int = CALLS) -> Iterator[Row]:
         "pointer = ctypes.cast(buffer.ptr, ctypes.POINTER(kind))\n"
         "np.ctypeslib.as_array(pointer, shape=(buffer.bufsize // 8,))"
     )
-    sides = ('as_ndarray(buffer, "int64")', recipe, 'np.frombuffer(owner, "int64")')
-    measured = statements(rounds, number, *((side, names) for side in sides))
-    yield row(RECIPE, [(ours, other) for ours, other, _ in measured], 1e6, "µs")
-    yield row(FROMBUFFER, [(ours, other) for ours, _, other in measured], 1e6, "µs")
+    ours = 'as_ndarray(buffer, "int64")'
+    measured = compared(rounds, names, RECIPE.work, ours, recipe, 'np.frombuffer(owner, "int64")')
+    yield row(RECIPE, [(mine, other, floor) for mine, other, _, floor in measured], 1e6, "µs")
+    yield row(FROMBUFFER, [(mine, other, floor) for mine, _, other, floor in measured], 1e6, "µs")
 
 
 def sizes(rounds: int) -> Iterator[Row]:
@@ -217,13 +236,13 @@ def sizes(rounds: int) -> Iterator[Row]:
         ours = "Buffer((1 << 40) + i, (1 << 20) + i, owner=owner)"
         other = "pyarrow.foreign_buffer((1 << 40) + i, (1 << 20) + i, owner)"
         measured = in_turns(rounds, lambda: object_size(ours), lambda: object_size(other))
-        yield row(BYTES, [(mine, others) for mine, others in measured], 1, "bytes")
+        yield row(BYTES, measured, 1, "bytes")
 
 
-def works(rounds: int, number: int = CALLS, chosen: Sequence[Work] = WORKS) -> Iterator[Row]:
-    """Measure what `maximal.Buffer` exports and imports against who does the same."""
+def names_of_works() -> dict[str, Any]:
+    """Return the names that the statements of `WORKS` speak of."""
     array = np.arange(1000)
-    names = {"np": np, "array": array, "buffer": maximal.as_buffer(array)}
+    names = {"np": np, "ctypes": ctypes, "array": array, "buffer": maximal.as_buffer(array)}
     names |= {"as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray}
     for name, (dtype, device) in TYPES.items():
         tensor = dlpack.Tensor(array.ctypes.data, (1000,), (1,), dtype, Device(*device))
@@ -233,28 +252,33 @@ def works(rounds: int, number: int = CALLS, chosen: Sequence[Work] = WORKS) -> I
         import torch
 
         names |= {"torch": torch, "tensor": torch.arange(1000)}
-    for work in chosen:
+    return names
+
+
+def works(rounds: int) -> Iterator[Row]:
+    """Measure what `maximal.Buffer` exports and imports against who does the same."""
+    names = names_of_works()
+    for work in WORKS:
         if _there(work.package):
-            yield row(work.bar, statements(rounds, number, (work.ours, names), (work.other, names)), 1e6, "µs")
+            yield row(work.bar, compared(rounds, names, work.bar.work, work.ours, work.other), 1e6, "µs")
 
 
-def columns(rounds: int, number: int = CALLS) -> Iterator[Row]:
-    """Measure what pyarrow takes to make an array of a column of int64."""
+def columns(rounds: int) -> Iterator[Row]:
+    """Measure what a column of int64 costs by Arrow, where pyarrow is loaded and where it is not."""
+    floor = floors.FLOORS[CAPSULE.work]
+    yield row(CAPSULE, child(_EXPORT.format(floor.setup, floor.statement, rounds)), 1e6, "µs")
     if _there("pyarrow"):
-        import pyarrow as pa
-
-        array = np.arange(1000)
-        names = {"pa": pa, "array": array, "column": maximal.as_column(array)}
         yield row(
-            COLUMN, statements(rounds, number, ("pa.array(column)", names), ("pa.array(array)", names)), 1e6, "µs"
+            COLUMN, compared(rounds, names_of_columns(), COLUMN.work, "pa.array(column)", "pa.array(array)"), 1e6, "µs"
         )
 
 
-def capsules(rounds: int, number: int = CALLS) -> Iterator[Row]:
-    """Measure what the capsules of a column of int64 take, in a process that has not loaded pyarrow."""
-    yield row(
-        CAPSULE, child(_EXPORT.format(folder=str(Path(__file__).parent), number=number, rounds=rounds)), 1e6, "µs"
-    )
+def names_of_columns() -> dict[str, Any]:
+    """Return the names that the statements of `COLUMN` speak of; loads pyarrow."""
+    import pyarrow as pa
+
+    array = np.arange(1000)
+    return {"pa": pa, "np": np, "array": array, "column": maximal.as_column(array)}
 
 
 _EXPORT = """
@@ -267,7 +291,11 @@ column = as_column(np.arange(1000))
 kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 thunk = kind(lambda address: None)
 call = kind(ctypes.cast(thunk, ctypes.c_void_p).value)
-print(json.dumps(statements({rounds}, {number}, ("column.__arrow_c_array__()", globals()), ("call(1)", globals()))))
+names = dict(globals())
+exec({!r}, names)
+timers = [Timer("column.__arrow_c_array__()", globals=globals()), Timer("call(1)", globals=globals())]
+timers.append(Timer({!r}, globals=names))
+print(json.dumps([[timer.timeit(200) / 200 for timer in timers] for _ in range(10 * {})][5:]))
 """
 
 
@@ -275,10 +303,17 @@ def frames(rounds: int, length: int) -> Iterator[Row]:
     """Measure the reading of a table of ten columns with nulls against each library's own reader."""
     if not all(map(_there, FRAMES)):
         return
+    for name, names in names_of_frames(ROWS).items():
+        measured = compared(rounds, names, FRAMES[name].work, "as_table(source)", "reader(shown)", number=1)
+        yield row(FRAMES[name], measured, 1e3, "ms")
+
+
+def names_of_frames(rows: int) -> dict[str, dict[str, Any]]:
+    """Return by library the names that the statements of `FRAMES` speak of; loads pandas and pyarrow."""
     import pandas as pd
     import pyarrow.interchange
 
-    places = np.arange(length)
+    places = np.arange(rows)
     some = np.where(places % 7, places / 3, np.nan)
     gaps = pd.array(places, "Int64")
     gaps[::5] = pd.NA
@@ -291,14 +326,14 @@ def frames(rounds: int, length: int) -> Iterator[Row]:
             "flag": pd.array(np.where(places % 4, places % 2 == 0, None), "boolean"),
         }
     )
-    table = pyarrow.Table.from_pandas(frame)
     readers = {
         "pandas": (frame, pd.api.interchange.from_dataframe),
-        "pyarrow": (table, pyarrow.interchange.from_dataframe),
+        "pyarrow": (pyarrow.Table.from_pandas(frame), pyarrow.interchange.from_dataframe),
     }
-    for name, (source, reader) in readers.items():
-        names = {"as_table": maximal.as_table, "source": source, "reader": reader, "shown": _Protocol(source)}
-        yield row(FRAMES[name], statements(rounds, 1, ("as_table(source)", names), ("reader(shown)", names)), 1e3, "ms")
+    return {
+        name: {"as_table": maximal.as_table, "source": source, "reader": reader, "shown": _Protocol(source)}
+        for name, (source, reader) in readers.items()
+    }
 
 
 class _Protocol:
@@ -331,29 +366,6 @@ def _there(name: str) -> bool:
         return False
 
 
-def table(rows: list[Row]) -> "Table":
-    """Return what was measured as a table of the terminal, 80 columns wide at most."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name, justify in HEADINGS.items():
-        shown.add_column(name, no_wrap=True, justify=justify)
-    for one in rows:
-        middle = median(one.ratios)
-        low, _, high = quantiles(one.ratios, n=4) if len(one.ratios) > 1 else (0, 0, 0)
-        around = f"{wording.digits(low, 2)}{wording.DASH}{wording.digits(high, 2)}" if high else "max ÷ min"
-        shown.add_row(
-            f"{one.bar.work}\n{one.bar.against}",
-            f"{one.ours:.3g} {one.unit}\n{one.other:.3g} {one.unit}",
-            f"{wording.times_text(middle)}\n{around}",
-            "\n".join(f"{name} {wording.times_text(limit)}" for name, limit in one.limits.items()),
-            "\n".join(one.verdict.values()),
-            end_section=True,
-        )
-    return shown
-
-
 def measure(rounds: int) -> list[Row]:
     """Measure every bar whose peer is installed.
 
@@ -364,24 +376,8 @@ def measure(rounds: int) -> list[Row]:
     """
     cheap = rounds * 3
     few = max(2, rounds // 4)
-    found = [*imports(rounds), *arrays(cheap), *works(cheap), *capsules(cheap), *columns(cheap)]
-    return [*found, *frames(few, ROWS), *flat(cheap), *sizes(few)]
-
-
-def left_behind(found: dict[str, dict[str, Any]], count: int) -> "Table":
-    """Return what exchanges left behind as a table of the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in (f"left by {count:,} exchanges", "resident", "traced", "lent", "verdict"):
-        shown.add_column(
-            heading, no_wrap=heading != "verdict", justify="left" if " " in heading or heading == "verdict" else "right"
-        )
-    for name, one in found.items():
-        grown = [f"{one[key] / 1000:,.1f} kB" if key in one else "" for key in ("resident", "traced")]
-        shown.add_row(name, *grown, str(one.get("live", "")), one["verdict"])
-    return shown
+    found = [*imports(rounds), *arrays(cheap), *works(cheap), *columns(rounds), *frames(rounds), *flat(cheap)]
+    return [*found, *sizes(few)]
 
 
 def main() -> int:
@@ -395,11 +391,15 @@ def main() -> int:
         metavar="COUNT",
         help="exchanges of each kind after which memory is looked at (default: 100000)",
     )
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="write the tables to a page too, between its marks: docs/bars.md"
+    )
     arguments = parser.parse_args()
-    from rich.console import Console
-
-    from buflend.bench import terminal
-
+    if arguments.write:
+        try:
+            bars_shown.around(arguments.write)
+        except (OSError, ValueError) as error:
+            parser.error(str(error))
     terminal.tame()
     console = Console(highlight=False)
     try:
@@ -409,9 +409,14 @@ def main() -> int:
     except KeyboardInterrupt:
         console.print("interrupted")
         return 130
-    console.print(table(rows))
+    console.print(bars_shown.table(rows))
+    console.print(bars_shown.distances(rows))
+    console.print(
+        "floor: the shortest code with the same effect, which asks and checks nothing (floors.py); beneath: the stretch "
+        "is below the floor, and no Python code reaches it here"
+    )
     if left:
-        console.print(left_behind(left, arguments.long))
+        console.print(bars_shown.left_behind(left, arguments.long))
         console.print(f"met: the process grew by less than {remains.LEAST} byte per exchange, and nothing is lent")
     console.print(
         "bar: what must be; stretch: what we would like. A ratio is ours over the other's, median of paired rounds."
@@ -425,6 +430,10 @@ def main() -> int:
     console.print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, buflend from {minimal.__path__[0]}")
     for name in absent:
         console.print(f"absent: {name} (not installed; {peers.how_to_get(name)})")
+    if arguments.write:
+        command = f"make bars ARGS={shlex.quote(shlex.join(sys.argv[1:]))}"
+        text = bars_shown.markdown(rows, left, arguments.long, floors.FLOORS, command)
+        bars_shown.put(arguments.write, text)
     return 0
 
 
