@@ -412,8 +412,8 @@ def main() -> int:
     console.print(bars_shown.table(rows))
     console.print(bars_shown.distances(rows))
     console.print(
-        "floor: the shortest code with the same effect, which asks and checks nothing (floors.py); beneath: the stretch "
-        "is below the floor, and no Python code reaches it here"
+        "floor: the shortest code with the same effect, which asks and checks nothing (floors.py); beneath: the "
+        "stretch is below the floor, and no Python code reaches it here"
     )
     if left:
         console.print(bars_shown.left_behind(left, arguments.long))

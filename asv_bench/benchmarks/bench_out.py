@@ -80,6 +80,17 @@ class OutArrow(Timed):
         self.loop(100)
 
 
+class OutArrowCall(Timed):
+    """Two capsules of Arrow, made without pyarrow, beside one call of a Python function through C."""
+
+    version = "1"
+    param_names = ("impl",)
+    params = (impls("OutArrowCall"),)
+
+    def time_export_x1000(self, _impl: str) -> None:
+        self.loop(1000)
+
+
 class OutArrowStream(Timed):
     """A capsule of Arrow: a stream."""
 

@@ -36,6 +36,17 @@ class TakePyarrow(Timed):
         self.loop(100)
 
 
+class TakeColumn(Timed):
+    """`pyarrow.array` of a column of int64."""
+
+    version = "1"
+    param_names = ("impl",)
+    params = (impls("TakeColumn"),)
+
+    def time_take_x1000(self, _impl: str) -> None:
+        self.loop(1000)
+
+
 class TakeSeries(Timed):
     """`polars.Series`."""
 

@@ -34,7 +34,8 @@ IMPLEMENTATIONS = {
     "callbacks": "numpy",
 }
 """Implementation -> what it imports; the order of the columns. `recipe2021` is that of the discussion of 2021, which
-keeps no owner; `callbacks` exports DLPack with a Python function as the deleter, by ctypes."""
+keeps no owner; `callbacks` is a Python function that C calls, by ctypes: as the deleter of an export of DLPack, or
+alone. Who exports so imports ctypes and, for the numbers of devices, enum."""
 
 RECIPE = (
     "np.ctypeslib.as_array(ctypes.cast(minimal_buffer.ptr, ctypes.POINTER(np.ctypeslib.as_ctypes_type(np.int64))),"
@@ -138,6 +139,12 @@ WAYS: dict[str, dict[str, str | No]] = {
         "nanoarrow": "nanoarrow_array.__arrow_c_array__()",
         "arro3": "arro3_array.__arrow_c_array__()",
     },
+    # One call of a Python function through C is the measure: so much costs each release of a struct at least.
+    "OutArrowCall": {
+        "minimal": NOT_LENT,
+        "maximal": "maximal_column.__arrow_c_array__()",
+        "callbacks": "called(1)",
+    },
     "OutArrowStream": {
         "minimal": NOT_LENT,
         "maximal": "maximal_column.__arrow_c_stream__()",
@@ -221,6 +228,11 @@ WAYS: dict[str, dict[str, str | No]] = {
         "maximal": "pa.array(maximal_buffer)",
         "numpy": "pa.array(array)",
     },
+    "TakeColumn": {
+        "minimal": 'pa.array(minimal.as_ndarray(minimal_buffer, "int64"))',
+        "maximal": "pa.array(maximal_column)",
+        "numpy": "pa.array(array)",
+    },
     "TakeSeries": {
         "minimal": "pl.Series(minimal.as_ndarray(minimal_buffer))",
         "maximal": "pl.Series(maximal_buffer)",
@@ -246,6 +258,29 @@ WAYS: dict[str, dict[str, str | No]] = {
         "maximal": "scan(maximal_table)",
         "pyarrow": "scan(table)",
     },
+    # From end to end.
+    "Handed": {
+        "minimal": "minimal.as_ndarray(minimal.as_buffer(array))",
+        "maximal": "np.from_dlpack(maximal.as_buffer(array))",
+        "numpy": "np.from_dlpack(array)",
+        "torch": "np.from_dlpack(torch.from_numpy(array))",
+    },
+    "HandedTensor": {
+        "minimal": NOT_READ,
+        "maximal": 'maximal.as_ndarray(maximal.as_buffer(tensor), "int64")',
+        "numpy": "np.from_dlpack(tensor)",
+        "torch": "tensor.numpy()",
+    },
+    "LargeFrame": {
+        "minimal": "minimal.dataframe_to_ndarrays(large_interchange)",
+        "maximal": "maximal.as_table(large_frame)",
+        "pandas": "pd.api.interchange.from_dataframe(large_interchange)",
+    },
+    "LargeTable": {
+        "minimal": "minimal.dataframe_to_ndarrays(large_table_interchange)",
+        "maximal": "maximal.as_table(large_table)",
+        "pyarrow": "pa_interchange.from_dataframe(large_table_interchange)",
+    },
     # Columns and tables.
     "Columns": READERS,
     "Chunks": READERS,
@@ -264,7 +299,7 @@ WAYS: dict[str, dict[str, str | No]] = {
         "polars": "import polars",
         "torch": "import torch",
         "cuda.core": "import cuda.core",
-        "callbacks": "import ctypes",
+        "callbacks": "import ctypes, enum",
     },
     "BytesPerObject": {
         "minimal": "minimal.Buffer((1 << 40) + i, (1 << 20) + i, owner=owner)",

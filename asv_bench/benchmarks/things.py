@@ -50,6 +50,8 @@ THINGS = {
     "polars_series": "pl.Series(array)",
     "polars_frame": 'pl.DataFrame({"a": array})',
     "exported": "light.exporter(array, dlpack.Tensor(ptr, (512,), (1,), (0, 64, 1)))",
+    "callback": "ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: None)",
+    "called": "ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.cast(callback, ctypes.c_void_p).value)",
     # Objects that offer one protocol and nothing else.
     "pointer": 'Only(minimal_buffer, "ptr", "bufsize", "__dlpack_device__")',
     "by_dlpack": 'Only(array, "__dlpack__", "__dlpack_device__")',
@@ -68,6 +70,19 @@ THINGS = {
     "table": "pa.table({str(place): pieces for place in range(columns)})",
     "words": 'pa.array([f"word {number}" if number % 7 else None for number in range(rows)])',
     "few": 'pa.array([f"word {number % 20}" if number % 7 else None for number in range(rows)])',
+    # Tables of ten columns with nulls, of 1,000,000 rows.
+    "places": "np.arange(1_000_000)",
+    "large_frame": (
+        "pd.DataFrame({"
+        '**{f"float {i}": np.where(places % 7, places / 3, np.nan) + i for i in range(5)},'
+        '**{f"integer {i}": pd.arrays.IntegerArray(places, places % 5 == 0) for i in range(2)},'
+        '"category": pd.Categorical.from_codes(places % 3 - 1, ["a", "b"]),'
+        '"time": pd.Series(places.astype("M8[ns]")).where(places % 11 > 0),'
+        '"flag": pd.arrays.BooleanArray(places % 2 == 0, places % 4 == 0)})'
+    ),
+    "large_table": "pa.Table.from_pandas(large_frame)",
+    "large_interchange": 'Only(large_frame, "__dataframe__")',
+    "large_table_interchange": 'Only(large_table, "__dataframe__")',
     # A column in which every seventh number is missing.
     "present": "np.arange(rows) % 7 > 0",
     "data": "maximal.as_buffer(numbers)",
