@@ -4,15 +4,15 @@
     make bars ARGS="--long 1000000"
     make bars ARGS="--write docs/bars.md"
 
-Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both; what
-is counted is the processor's time, not the time that is waited for it.
-Shown are the median over the rounds and the quartiles around it. A bar (what must be) is missed where the median is
-above it, a stretch is what we would like; the exit status is 0 all the same, since machines differ: this reports, tests
-bound.
+Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both. Times
+are the thread's own, without what other processes took. Shown are the median over the rounds and the quartiles around
+it. A bar (what must be) is missed where the median is above it, a stretch is what we would like; the exit status is 0
+all the same, since machines differ: this reports, tests bound.
 
 How far our side is from its floor, which `floors.py` holds and the same turns measure, stands in a table of its own.
 
-Imports are timed inside a fresh interpreter, around the import statement alone, with what `site` loads already loaded.
+Imports are timed inside a fresh interpreter, around the import statement alone, with `site` loaded, but nothing that an
+environment lets it load: a library's .pth file may import what is to be measured.
 Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
 
 Flat is the slowest of some sizes over the fastest, by their medians; the memory is a sparse file, mapped, never read.
@@ -27,6 +27,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,6 +45,8 @@ from buflend import maximal, minimal
 from buflend.bench import peers, wording
 from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
+# The thread's own time, where its clock is fine enough: without what other processes took in between.
+CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 ITEMS = 100_000
 OBJECTS = 100_000
 
@@ -146,15 +149,18 @@ def child(code: str) -> Any:
     """Return what code prints, as JSON, in a fresh interpreter."""
     # An installed package is compiled; a checkout is too, unless this says no.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    command = [sys.executable, "-P", "-S", "-c", code]
+    prelude = (
+        f"import site, sys\nsys.path[:] = {sys.path!r}\n"  # `site` is there, and has run no file of an environment
+    )
+    command = [sys.executable, "-S", "-P", "-c", prelude + code]
     done = subprocess.run(command, capture_output=True, check=True, env=environment, text=True)
     return json.loads(done.stdout)
 
 
-def import_time(modules: str) -> float:
-    """Return how long an import takes in a fresh interpreter, in seconds."""
-    return float(child(f"from time import {CLOCK.__name__} as now\nt = now()\nimport {modules}\nprint(now() - t)"))
+def import_time(modules: str) -> int:
+    """Return how long an import takes in a fresh interpreter, in nanoseconds."""
+    clock = f"time.{CLOCK.__name__}_ns()"
+    return int(child(f"import time\nt = {clock}\nimport {modules}\nprint({clock} - t)"))
 
 
 def object_size(make: str) -> int:
@@ -209,8 +215,8 @@ def compared(
 ) -> list[tuple[float, ...]]:
     """Time statements in turns, in the same names: ours, the others, and the floor of the work; seconds per call."""
     floor = floors.FLOORS[work]
-    timers = [Timer(statement, globals=names) for statement in (ours, *others)]
-    timers.append(Timer(floor.statement, globals=floors.names(floor, names)))
+    timers = [Timer(statement, timer=CLOCK, globals=names) for statement in (ours, *others)]
+    timers.append(Timer(floor.statement, timer=CLOCK, globals=floors.names(floor, names)))
     return in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
 
 
@@ -266,7 +272,7 @@ def works(rounds: int) -> Iterator[Row]:
 def columns(rounds: int) -> Iterator[Row]:
     """Measure what a column of int64 costs by Arrow, where pyarrow is loaded and where it is not."""
     floor = floors.FLOORS[CAPSULE.work]
-    yield row(CAPSULE, child(_EXPORT.format(floor.setup, floor.statement, rounds)), 1e6, "µs")
+    yield row(CAPSULE, child(_EXPORT.format(CLOCK.__name__, floor.setup, floor.statement, rounds)), 1e6, "µs")
     if _there("pyarrow"):
         yield row(
             COLUMN, compared(rounds, names_of_columns(), COLUMN.work, "pa.array(column)", "pa.array(array)"), 1e6, "µs"
@@ -282,8 +288,9 @@ def names_of_columns() -> dict[str, Any]:
 
 
 _EXPORT = """
-import ctypes, json, sys
-sys.path.append({folder!r})
+import ctypes, json
+from time import {} as clock
+from timeit import Timer
 import numpy as np
 from buflend.maximal import as_column
 from rounds import statements
@@ -293,8 +300,8 @@ thunk = kind(lambda address: None)
 call = kind(ctypes.cast(thunk, ctypes.c_void_p).value)
 names = dict(globals())
 exec({!r}, names)
-timers = [Timer("column.__arrow_c_array__()", globals=globals()), Timer("call(1)", globals=globals())]
-timers.append(Timer({!r}, globals=names))
+timers = [Timer(code, timer=clock, globals=globals()) for code in ("column.__arrow_c_array__()", "call(1)")]
+timers.append(Timer({!r}, timer=clock, globals=names))
 print(json.dumps([[timer.timeit(200) / 200 for timer in timers] for _ in range(10 * {})][5:]))
 """
 
@@ -352,8 +359,11 @@ def flat(rounds: int, number: int = CALLS) -> Iterator[Row]:
         for work, (statement, package) in FLAT.items():
             if not _there(package):
                 continue
-            names[package] = import_module(package)
-            measured = statements(rounds, number, *((statement.replace("mapped", name), names) for name in maps))
+            timers = [
+                Timer(statement, f"import {package}", timer=CLOCK, globals=names | {"mapped": mapped})
+                for mapped in maps
+            ]
+            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
             medians = [median(times) for times in zip(*measured, strict=True)]
             slow, fast = max(medians), min(medians)
             yield Row(Bar(work, ENDS, 1.2, None), [slow / fast], slow * 1e6, fast * 1e6, "µs")

@@ -4,11 +4,13 @@
     python asv_bench/turns.py ../before
 
 Both trees are loaded, the other under another name, which works since parts import one another relatively. Shown are
-the median over the rounds of this tree's time over the other's, and the quartiles around it.
+the median over the rounds of this tree's time over the other's, and the quartiles around it. Times are of the thread's
+own work, without what other processes took in between.
 """
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,6 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# As in `bars`.
+CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 HERE = Path(__file__).resolve().parent.parent
 PARTS = ("shared", "minimal", "maximal")
 
@@ -92,7 +96,7 @@ def measure(other: Path, rounds: int) -> Iterator[tuple[str, list[tuple[float, f
             if find_spec(package) is None:
                 continue
             load(package, trees)
-        timers = [Timer(statement, globals=names) for names in trees]
+        timers = [Timer(statement, timer=CLOCK, globals=names) for names in trees]
         for timer in timers:
             timer.timeit(number)  # caches are filled
         pairs = []

@@ -67,6 +67,14 @@ def test_ratios_are_of_the_right_order(bars: ModuleType) -> None:
             assert median(row.over_floor) > ABOVE, f"{name}: what is slower than the path is no floor"
 
 
+def test_nothing_is_loaded_before_an_import_is_timed(
+    bars: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import enum\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert bars.child("print([int(name in sys.modules) for name in ('os', 'enum', 'ctypes')])") == [1, 0, 0]
+
+
 def test_what_many_exchanges_leave_behind() -> None:
     grows = "numpy.kept = [getattr(numpy, 'kept', None), bytes(100)]"
     lends = "numpy.kept = [*getattr(numpy, 'kept', [])[-2:], numpy.from_dlpack(as_buffer(array))]"

@@ -207,3 +207,9 @@ def test_an_import(run_python: Run) -> None:
     show = "print(*sys.modules)"
     path = set(run_python(f"import buflend.minimal\n{show}").split())
     assert {"ctypes", "_ctypes"} <= set(run_python(f"{floor.statement}\n{show}").split()) <= path
+
+
+def test_the_page_says_what_the_floors_call() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "bars.md").read_text("utf-8")
+    for work, floor in floors.FLOORS.items():
+        assert f"| `{work}` | {'; '.join(floor.calls)} |" in page, "make bars ARGS='--write docs/bars.md'"
