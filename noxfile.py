@@ -61,6 +61,7 @@ OF_THE_COMMAND = (
     "slower",
     "tables",
     "timing",
+    "turns",
     "who",
     "wording",
 )

@@ -4,10 +4,10 @@
     make bars ARGS="--long 1000000"
     make bars ARGS="--write docs/bars.md"
 
-Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both. Times
-are the thread's own, without what other processes took. Shown are the median over the rounds and the quartiles around
-it. A bar (what must be) is missed where the median is above it, a stretch is what we would like; the exit status is 0
-all the same, since machines differ: this reports, tests bound.
+Every row is a ratio of two things measured in this run, in turns, so that a slow minute of the machine slows both. A
+time is the thread's own, without what other processes took. Shown are the median over the rounds and the quartiles
+around it. A bar (what must be) is missed where the median is above it, a stretch is what we would like; the exit status
+is 0 all the same, since machines differ: this reports, tests bound.
 
 How far our side is from its floor, which `floors.py` holds and the same turns measure, stands in a table of its own.
 

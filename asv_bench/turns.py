@@ -42,6 +42,7 @@ TIMED = {
     "as_buffer, from_dlpack": Timed("np.from_dlpack(maximal.as_buffer(array))"),
     "numpy.from_dlpack(buffer)": Timed("np.from_dlpack(buffer)"),
     "DLPack of CUDA memory": Timed("cuda.__dlpack__(max_version=(1, 0))"),
+    "DLPack of packed 4 bits": Timed("packed(max_version=(1, 0))"),
     "capsules of a column": Timed("column.__arrow_c_array__()"),
     # From here on pyarrow is loaded, which makes the capsules then.
     "pyarrow.array(column)": Timed("pyarrow.array(column)", package="pyarrow"),
@@ -64,6 +65,7 @@ def tree(checkout: Path, name: str) -> dict[str, Any]:
     sys.modules[name] = root
     maximal, minimal = (import_module(f"{name}.{part}") for part in ("maximal", "minimal"))
     array = np.arange(1000)
+    dlpack, dlpack_export = (import_module(f"{name}.shared.{part}") for part in ("dlpack", "dlpack_export"))
     ptr, size = array.ctypes.data, array.nbytes
     return {
         "np": np,
@@ -73,6 +75,7 @@ def tree(checkout: Path, name: str) -> dict[str, Any]:
         "held": minimal.Buffer(ptr, size, owner=array),
         "buffer": maximal.as_buffer(array),
         "cuda": maximal.Buffer(ptr, size, owner=array, device=(2, 0)),
+        "packed": dlpack_export.exporter(array, dlpack.Tensor(ptr, (1000,), (1,), (17, 4, 1))),
         "column": maximal.as_column(array),
     }
 

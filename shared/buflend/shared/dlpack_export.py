@@ -12,6 +12,7 @@ A shell over device memory must never escape: its repr would read it.
 import ctypes
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from weakref import ref
 
@@ -166,12 +167,17 @@ class _Poked(Method):
         options = {"copy": True} if copied else {}
         capsule = self.shell.__dlpack__(max_version=(1, 0) if name is VERSIONED else None, **options)
         at = capsule_pointer(capsule, name) + _TENSOR_AT[name]
-        _word64(at + _DEVICE_AT).value = int.from_bytes(bytes(DLDevice(*device)), sys.byteorder)
+        _word64(at + _DEVICE_AT).value = _device_word(device)
         _word32(at + _DTYPE_AT).value = self.dtype_word
         return capsule
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
         return _over_copy(self.tensor, copy).make(name, CPU, copied=False)
+
+
+@lru_cache(maxsize=64)
+def _device_word(device: Device) -> int:
+    return int.from_bytes(bytes(DLDevice(*device)), sys.byteorder)
 
 
 class _Patched(Method):
