@@ -24,6 +24,7 @@ help:
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure what must be reached, and its floors (ARGS="--write docs/bars.md")'
+	@echo 'make slower     say which benchmarks a commit has made slower (ARGS="main HEAD --bench View")'
 	@echo 'make gpu-check  check on an NVIDIA GPU what CPUs cannot show, with what $(PYTHON) has; results in $(OUT)'
 	@echo 'make clean      remove what these targets made'
 	@echo

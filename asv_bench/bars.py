@@ -35,11 +35,9 @@ from statistics import median
 from timeit import Timer
 from typing import Any, NamedTuple
 
-import bars_shown
 import floors
 import numpy as np
 import remains
-from rich.console import Console
 
 from buflend import maximal, minimal
 from buflend.bench import peers, wording
@@ -220,7 +218,7 @@ def compared(
     return in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
 
 
-def arrays(rounds: int, number: int = CALLS) -> Iterator[Row]:
+def arrays(rounds: int) -> Iterator[Row]:
     """Measure the making of an array over a pointer."""
     owner = np.arange(ITEMS, dtype="int64")
     buffer = minimal.Buffer(owner.ctypes.data, owner.nbytes, owner=owner)
@@ -261,18 +259,16 @@ def names_of_works() -> dict[str, Any]:
     return names
 
 
-def works(rounds: int) -> Iterator[Row]:
+def works(rounds: int, chosen: Sequence[Work] = WORKS) -> Iterator[Row]:
     """Measure what `maximal.Buffer` exports and imports against who does the same."""
     names = names_of_works()
-    for work in WORKS:
+    for work in chosen:
         if _there(work.package):
             yield row(work.bar, compared(rounds, names, work.bar.work, work.ours, work.other), 1e6, "µs")
 
 
 def columns(rounds: int) -> Iterator[Row]:
-    """Measure what a column of int64 costs by Arrow, where pyarrow is loaded and where it is not."""
-    floor = floors.FLOORS[CAPSULE.work]
-    yield row(CAPSULE, child(_EXPORT.format(CLOCK.__name__, floor.setup, floor.statement, rounds)), 1e6, "µs")
+    """Measure what pyarrow takes to make an array of a column of int64."""
     if _there("pyarrow"):
         yield row(
             COLUMN, compared(rounds, names_of_columns(), COLUMN.work, "pa.array(column)", "pa.array(array)"), 1e6, "µs"
@@ -287,13 +283,18 @@ def names_of_columns() -> dict[str, Any]:
     return {"pa": pa, "np": np, "array": array, "column": maximal.as_column(array)}
 
 
+def capsules(rounds: int) -> Iterator[Row]:
+    """Measure what the capsules of a column of int64 take, in a process that has not loaded pyarrow."""
+    floor = floors.FLOORS[CAPSULE.work]
+    yield row(CAPSULE, child(_EXPORT.format(CLOCK.__name__, floor.setup, floor.statement, rounds)), 1e6, "µs")
+
+
 _EXPORT = """
 import ctypes, json
 from time import {} as clock
 from timeit import Timer
 import numpy as np
 from buflend.maximal import as_column
-from rounds import statements
 column = as_column(np.arange(1000))
 kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 thunk = kind(lambda address: None)
@@ -302,7 +303,11 @@ names = dict(globals())
 exec({!r}, names)
 timers = [Timer(code, timer=clock, globals=globals()) for code in ("column.__arrow_c_array__()", "call(1)")]
 timers.append(Timer({!r}, timer=clock, globals=names))
-print(json.dumps([[timer.timeit(200) / 200 for timer in timers] for _ in range(10 * {})][5:]))
+measured = []
+for number in range({} + 5):
+    turn = -1 if number % 2 else 1
+    measured.append([timer.timeit(200) / 200 for timer in timers[::turn]][::turn])
+print(json.dumps(measured[5:]))
 """
 
 
@@ -310,7 +315,7 @@ def frames(rounds: int, length: int) -> Iterator[Row]:
     """Measure the reading of a table of ten columns with nulls against each library's own reader."""
     if not all(map(_there, FRAMES)):
         return
-    for name, names in names_of_frames(ROWS).items():
+    for name, names in names_of_frames(length).items():
         measured = compared(rounds, names, FRAMES[name].work, "as_table(source)", "reader(shown)", number=1)
         yield row(FRAMES[name], measured, 1e3, "ms")
 
@@ -350,12 +355,13 @@ class _Protocol:
         self.__dataframe__ = frame.__dataframe__
 
 
-def flat(rounds: int, number: int = CALLS) -> Iterator[Row]:
+def flat(rounds: int) -> Iterator[Row]:
     """Measure exchanges of a few bytes to many, which should take the same time."""
     with tempfile.TemporaryFile() as file:
         file.truncate(max(SIZES))
-        maps = {f"mapped_{size}": mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) for size in SIZES}
-        names = {"np": np, "as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray, **maps}
+        maps = [mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) for size in SIZES]
+        names = {"np": np, "as_buffer": maximal.as_buffer, "as_ndarray": maximal.as_ndarray}
+        number = 500
         for work, (statement, package) in FLAT.items():
             if not _there(package):
                 continue
@@ -382,12 +388,12 @@ def measure(rounds: int) -> list[Row]:
     Parameters
     ----------
     rounds : int
-        How often each import is measured, 2 or more; what is cheaper is measured more often, tables and sizes less.
+        How often each import is measured, 2 or more; the cheaper arrays are measured more often, sizes less.
     """
     cheap = rounds * 3
     few = max(2, rounds // 4)
-    found = [*imports(rounds), *arrays(cheap), *works(cheap), *columns(rounds), *frames(rounds), *flat(cheap)]
-    return [*found, *sizes(few)]
+    found = [*imports(rounds), *arrays(cheap), *works(cheap), *capsules(10 * rounds), *columns(rounds)]
+    return [*found, *frames(rounds, ROWS), *flat(cheap), *sizes(few)]
 
 
 def main() -> int:
@@ -405,6 +411,11 @@ def main() -> int:
         "--write", type=Path, metavar="PAGE", help="write the tables to a page too, between its marks: docs/bars.md"
     )
     arguments = parser.parse_args()
+    import bars_shown  # which needs rich: who only measures does without
+    from rich.console import Console
+
+    from buflend.bench import terminal
+
     if arguments.write:
         try:
             bars_shown.around(arguments.write)
