@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PARTS = ("shared", "minimal", "maximal", "tests")
+PARTS = ("shared", "minimal", "maximal", "asv_bench/buflend", "tests")
 SERVER = Path(__file__).with_name("forked_pytest.py")
 
 FAULTS = {-signal.SIGSEGV, -signal.SIGBUS} if hasattr(signal, "SIGBUS") else {-signal.SIGSEGV}

@@ -207,6 +207,14 @@ class TestAsBuffer:
         with pytest.raises(KeyboardInterrupt):
             as_buffer(described(__dlpack_device__=interrupt))
 
+    def test_an_interrupt_is_no_attribute_that_is_not_there(self) -> None:
+        class Interrupted:
+            def __getattr__(self, name: str) -> None:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            as_buffer(Interrupted())
+
     def test_the_device_is_never_assumed(self) -> None:
         with pytest.raises(TypeError, match="looked for"):
             as_buffer(described(__dlpack_device__=...))

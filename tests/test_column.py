@@ -13,6 +13,7 @@ from buflend.maximal.piece import align
 INTS = as_buffer(array.array("i", [10, 20, 30, 40, 50]))
 BITS = as_buffer(bytes([0b10110101]))  # elements 0, 2, 4, 5, 7 are there
 MASK = (3, 0)
+NINETEEN = as_buffer(bytes(19))
 
 
 def test_a_column_says_what_it_was_made_of() -> None:
@@ -53,6 +54,10 @@ def test_strides_and_byte_order() -> None:
         ({"dtype": "b", "size": 9, "data": BITS}, "data"),
         ({"dtype": "u", "size": 5, "data": BITS, "offsets": INTS}, "offsets"),
         ({"dtype": "+vl", "size": 5, "offsets": INTS, "sizes": BITS, "children": [as_column(np.arange(3))]}, "sizes"),
+        (
+            {"dtype": "+vl", "size": 5, "offsets": INTS, "sizes": NINETEEN, "children": [as_column(np.arange(3))]},
+            "sizes",
+        ),
         ({"dtype": "+us:0", "size": 2, "children": [as_column(np.arange(3))]}, "type_ids"),
         ({"dtype": "w:3", "size": 7, "data": INTS}, "data"),
         ({"dtype": "+l", "size": 1, "offsets": INTS}, "children"),
@@ -95,6 +100,19 @@ def test_cutting_copies_nothing_and_counts_anew() -> None:
     assert cut.data is INTS
     assert column[5:].tolist() == column[3:3].tolist() == []
     assert column[-2:].tolist() == [None, 50]
+
+
+def test_the_fields_of_what_was_cut_are_cut() -> None:
+    rows = Column("+s", 3, children=[as_column(np.arange(10, 15))], offset=1)
+    assert [child.tolist() for child in rows.children] == [[11, 12, 13]]
+    assert [child.tolist() for child in rows[1:].children] == [[12, 13]]
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_byte_of_a_mask_is_true_where_it_is_not_0(value: int) -> None:
+    column = Column("i", 3, data=INTS, validity=as_buffer(bytes([0, 1, 2])), null=(4, value))
+    assert column.tolist() == ([None, 20, 30] if value == 0 else [10, None, None])
+    assert column.null_count == 1 + value
 
 
 @pytest.mark.parametrize("key", [0, slice(None, None, 2), slice(None, None, -1), "a"])

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.maximal import Column, NullKind, Table, as_buffer, as_column, as_table, column_to_ndarray
+from buflend.maximal import Buffer, Column, NullKind, Table, as_buffer, as_column, as_table, column_to_ndarray
 from buflend.shared import CopyRequiredError
 
 FOUR = as_buffer(np.arange(4))
@@ -92,6 +92,15 @@ def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
 def test_arguments_that_cannot_be_meant_are_named(kind: type[Exception], arguments: dict[str, Any], named: str) -> None:
     with pytest.raises(kind, match=named):
         Column(**{"dtype": "l", "size": 4, "data": FOUR, **arguments})
+
+
+@pytest.mark.parametrize("place", [(2, 1), (13, 0), (1, 0)])
+def test_parts_that_lie_apart_are_refused(place: tuple[int, int]) -> None:
+    data = Buffer(0x1000, 32, owner=object(), device=(2, 0))
+    with pytest.raises(ValueError, match="the parts lie apart"):
+        Column("l", 4, data=data, validity=Buffer(0x2000, 1, owner=object(), device=place))
+    beside = Buffer(0x2000, 1, owner=object(), device=(2, 0))
+    assert Column("l", 4, data=data, validity=beside).device == (2, 0)
 
 
 def test_integers_of_any_library_are_taken() -> None:

@@ -128,6 +128,25 @@ class TestInterface:
         with pytest.raises(ProducerError, match="mask"):
             from_interface(Interface(typestr="|u1", shape=(64,), mask=mask))
 
+    @pytest.mark.parametrize(
+        ("stride", "start", "there"), [(1, 3, [3, 4, 5]), (2, 3, [3, 5, 7]), (-2, 5, [5, 3, 1])], ids=str
+    )
+    def test_a_mask_is_read_where_it_lies(self, stride: int, start: int, there: list[int]) -> None:
+        mask = Interface(typestr="|b1", shape=(3,), strides=(stride,))
+        mask.fields["data"] = (mask.ptr + start, True)
+        for value in range(64):
+            mask.bytes[value] = value == there[1]
+        column = from_interface(Interface(typestr="|u1", shape=(3,), mask=mask))
+        assert column is not None
+        assert column.tolist() == [None, 1, None]
+
+    @pytest.mark.parametrize("memory", [b"lent", bytearray(b"lent")])
+    def test_what_an_exporter_forbids_is_not_written(self, memory: Any) -> None:
+        column = from_interface(Interface(typestr="|u1", shape=(4,), data=memory))
+        assert column is not None
+        assert column.data is not None
+        assert column.data.readonly is isinstance(memory, bytes)
+
     def test_none(self) -> None:
         assert from_interface(SimpleNamespace()) is None
         assert from_cuda_interface(SimpleNamespace()) is None
@@ -160,6 +179,16 @@ class TestCuda:
         assert column.describe_null == null
         assert (column.validity.ptr, column.validity.bufsize) == (0x2000, nbytes)
         assert column.null_count is None, "nobody can look"
+
+    @pytest.mark.parametrize("wrong", [{"shape": (9,)}, {"shape": (2,)}, {"shape": ()}, {"strides": (-1,)}], ids=str)
+    def test_the_shape_of_a_mask_of_bits_counts_bits(self, wrong: dict[str, Any]) -> None:
+        fields = {"typestr": "<t1", "shape": (10,), "data": (0x2000, True)}
+        column = from_cuda_interface(self.described(shape=(10,), mask=self.described(**fields)))
+        assert column is not None
+        assert column.validity is not None
+        assert (column.validity.ptr, column.validity.bufsize) == (0x2000, 2)
+        with pytest.raises((ProducerError, TypeError), match="mask"):
+            from_cuda_interface(self.described(shape=(10,), mask=self.described(**fields | wrong)))
 
     def test_the_object_is_kept_and_that_of_the_mask(self) -> None:
         mask = self.described(typestr="|b1", data=(0x2000, True))

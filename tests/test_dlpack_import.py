@@ -579,6 +579,7 @@ class TestExchangeTable:
         buffer = as_buffer(obj)
         assert (buffer.ptr, buffer.bufsize, buffer.device) == (lent.ptr + start, size, CPU)
         assert buffer.owner is obj
+        assert buffer.readonly, "a table does not say that memory may be written"
         assert len(called) == 1
         assert not obj.asked, "no capsule is made"
 

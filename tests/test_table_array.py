@@ -27,6 +27,24 @@ def test_even_columns_are_one_array_as_they_lie(order: Any, names: list[str]) ->
     np.testing.assert_array_equal(copied, wanted)
 
 
+def test_rows_that_were_cut_and_a_copy() -> None:
+    block = BLOCK.copy()
+    rows = as_table(block)[1:]
+    for made in (np.asarray(rows), np.from_dlpack(rows)):
+        np.testing.assert_array_equal(made, block[1:])
+        assert np.shares_memory(made, block)
+    assert rows.__array_interface__["data"][0] == block[1:].ctypes.data
+    assert not np.shares_memory(rows.__array__(copy=True), block)
+
+
+def test_where_elements_are_missing_columns_are_no_array_as_they_lie() -> None:
+    block = np.arange(6).reshape(3, 2)
+    lost = as_column(np.ma.MaskedArray(block[:, 0], [0, 1, 0]))
+    table = Table({"a": lost, "b": as_column(block[:, 1])})
+    assert not hasattr(table, "__array_interface__")
+    assert np.asarray(table).tolist() == [[0, 1], [None, 3], [4, 5]]
+
+
 @pytest.mark.parametrize(
     "make", [np.asarray, np.from_dlpack, lambda table: table.__array__()], ids=["asarray", "from_dlpack", "__array__"]
 )

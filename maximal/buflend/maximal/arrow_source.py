@@ -99,17 +99,9 @@ def to_columns(chunks: Chunks) -> list[Column]:
             )
     found = []
     for i, child in enumerate(field.children):
-        pieces = tuple([_row_piece(array, array.children[i]) for array in arrays])
+        pieces = tuple([to_piece(array.children[i]) for array in arrays])  # of a root that was split, cut already
         found.append(Column._make(type_of(child), pieces or (_empty(child),)))
     return found
-
-
-def _row_piece(array: Imported, child: Imported) -> Piece:
-    # The children of a root that was split are cut already.
-    piece = to_piece(child)
-    if child.length == array.length and not array.offset:
-        return piece
-    return piece.cut(array.offset, array.offset + array.length)
 
 
 @lru_cache(maxsize=1024)

@@ -206,13 +206,13 @@ def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
     piece = column._pieces[0]
     if not isinstance(found, dict) or piece.null != NO_NULLS:
         raise ProducerError(whose, got=mask, expected=f"None, or an object with {name} beside numbers")
-    bits = str(found.get("typestr"))[1:] == "t1"
-    if bits:
-        found = {**found, "typestr": "|u1", "shape": (-(-piece.size // 8),)}
-    layout, _ = _typed(found, whose)
+    bits = str(found.get("typestr"))[1:] == "t1"  # of these the shape counts bits
+    layout, _ = _typed({**found, "typestr": "|u1"} if bits else found, whose)
     size, stride, reach = _line(layout, whose)
-    if layout.block is None or layout.width != 1 or size < (-(-piece.size // 8) if bits else piece.size):
+    if layout.block is None or layout.width != 1 or size < piece.size or (bits and stride != 1):
         raise ProducerError(whose, got=found, expected=f"{piece.size} bytes or bits by their address")
+    if bits:
+        reach = max(-(-piece.size // 8) - 1, 0)
     stream = checked_stream(found.get("stream"), f"{whose}['stream']") if name == CUDA_NAME else None
     if stream is not None and size:
         wait(stream, layout.block.ptr)
