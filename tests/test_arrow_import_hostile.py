@@ -56,8 +56,8 @@ def pairs(*numbers: int) -> bytes:
 # What is wrong -> the array, and a word of the error.
 LIES: dict[str, tuple[Callable[[], Lie], str]] = {
     # section 7, step 2: numbers
-    "length -1": (lambda: byte(array={"length": -1}), "length"),
-    "offset -1": (lambda: byte(array={"offset": -1}), "offset"),
+    "length -1": (lambda: byte(array={"length": -1}), "(length, offset)"),
+    "offset -1": (lambda: byte(array={"offset": -1}), "(length, offset)"),
     "null_count -2": (lambda: byte(array={"null_count": -2}), "null_count"),
     "null_count above length": (lambda: Lie("c", 2, [b"\0", b"ab"], null_count=3), "null_count"),
     "null_count without a bitmap": (lambda: byte(array={"null_count": 1}), "null_count"),
@@ -122,7 +122,7 @@ LIES: dict[str, tuple[Callable[[], Lie], str]] = {
         lambda: Lie("+s", 2**50, [b"\1"], null_count=-1, children=[byte(1)]),
         "length",
     ),
-    "a short nested child": (lambda: struct_of(struct_of(byte(1))), "length"),
+    "a short nested child": (lambda: struct_of(struct_of(byte(3), offset=2)), "length"),
     "a short fixed list": (lambda: Lie("+w:3", 2, [None], children=[byte(5)]), "length"),
     "a short fixed list behind an offset": (lambda: Lie("+w:3", 1, [None], offset=1, children=[byte(5)]), "length"),
     "a fixed list overflows": (

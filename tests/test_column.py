@@ -54,14 +54,14 @@ def test_strides_and_byte_order() -> None:
         ({"dtype": "b", "size": 9, "data": BITS}, "data"),
         ({"dtype": "u", "size": 5, "data": BITS, "offsets": INTS}, "offsets"),
         ({"dtype": "+vl", "size": 5, "offsets": INTS, "sizes": BITS, "children": [as_column(np.arange(3))]}, "sizes"),
-        (
-            {"dtype": "+vl", "size": 5, "offsets": INTS, "sizes": NINETEEN, "children": [as_column(np.arange(3))]},
-            "sizes",
-        ),
         ({"dtype": "+us:0", "size": 2, "children": [as_column(np.arange(3))]}, "type_ids"),
         ({"dtype": "w:3", "size": 7, "data": INTS}, "data"),
         ({"dtype": "+l", "size": 1, "offsets": INTS}, "children"),
         ({"dtype": "tsu", "size": 0}, "format"),
+        (
+            {"dtype": "+vl", "size": 5, "offsets": INTS, "sizes": NINETEEN, "children": [as_column(np.arange(3))]},
+            "sizes",
+        ),
     ],
 )
 def test_buffers_that_cannot_hold_the_elements_are_refused(arguments: dict[str, object], named: str) -> None:

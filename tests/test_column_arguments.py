@@ -13,6 +13,7 @@ BITS = as_buffer(bytes([0b0101]))
 ENDS = as_buffer(np.array([0, 1, 3], "i4"))
 TEXT = {"data": as_buffer(b"abc"), "offsets": ENDS}
 CODES = as_column(np.array([1.5, 2.5]))
+CHUNKED = Column._make(CODES._type, (CODES._piece, CODES._piece))
 
 
 def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
@@ -87,6 +88,18 @@ def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
             {"dtype": "+us:0", "data": None, "size": 2, "type_ids": BITS, "children": [CODES], "validity": BITS},
             "null",
         ),
+        (ValueError, {"dtype": "+s", "data": None, "size": 1, "offset": 2, "children": [CODES]}, "expected 3 or more"),
+        (
+            ValueError,
+            {"dtype": "+us:0", "data": None, "size": 1, "offset": 2, "type_ids": FOUR, "children": [CODES]},
+            "expected 3 or more",
+        ),
+        (
+            ValueError,
+            {"dtype": "+l", "data": None, "size": 2, "offsets": ENDS, "children": [CHUNKED]},
+            "expected columns in one piece",
+        ),
+        (ValueError, {"offset": 2**63 - 4}, f"offset: got {2**63 - 4}, expected 0 to {2**63 - 5}"),
     ],
 )
 def test_arguments_that_cannot_be_meant_are_named(kind: type[Exception], arguments: dict[str, Any], named: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.maximal import Column
+from buflend.maximal import Column, as_column
 from buflend.maximal.pandas_source import from_frame, from_series
 from buflend.shared import CopyRequiredError, ProducerError
 from buflend.shared.interchange import DtypeKind, NullKind
@@ -225,6 +225,8 @@ def test_strings_that_are_objects_are_copied(name: str) -> None:
     assert (column.tolist(), column.dtype.kind) == (["a", None, "é", None], DtypeKind.STRING)
     with pytest.raises(CopyRequiredError, match="copy"):
         from_series(STRINGS[name], allow_copy=False)
+    with pytest.raises(CopyRequiredError, match="copy"):
+        as_column(STRINGS[name], allow_copy=False)
     empty = from_series(STRINGS["python"].iloc[1:2], allow_copy=True)
     assert empty is not None
     assert empty.tolist() == [None]

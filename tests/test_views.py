@@ -114,6 +114,7 @@ class TestBounds:
             ({"shape": 2**62, "dtype": "u8"}, "but the block has 48"),
             ({"shape": (2**40, 2**40)}, "but the block has 48"),
             ({"shape": (2**62,), "strides": (2**62,)}, "but the block has 48"),
+            ({"shape": 2, "strides": (1, 1)}, "1 dimensions"),
         ],
     )
     def test_outside(self, options: dict[str, Any], word: str) -> None:
