@@ -65,16 +65,28 @@ OF_THE_COMMAND = (
     "who",
     "wording",
 )
-# Tests that start many processes of their own, whatever the Python: of checks, and of the tests themselves.
-OF_THE_TESTS = (
-    "gpu_check",
-    "gpu_check_parts",
-    "mutants",
-    "mutants_devices",
-    "mutants_order",
-    "mutants_owners",
-    "ratios_planted",
+# The tables of mutants, each a kind of rule.
+RULES = (
+    "access",
+    "arguments",
+    "bounds",
+    "copies",
+    "devices",
+    "errors",
+    "lies",
+    "nulls",
+    "offsets",
+    "order",
+    "owners",
+    "parts",
+    "release",
+    "schemas",
+    "starts",
+    "structs",
+    "tensors",
 )
+# Tests that start many processes of their own, whatever the Python: of checks, and of the tests themselves.
+OF_THE_TESTS = ("gpu_check", "gpu_check_parts", "mutants", "ratios_planted", *(f"mutants_{rule}" for rule in RULES))
 # The tests on the stand-in for CUDA, a process for each file: one Python is enough, in CI the one with all libraries.
 STAND_IN = "fake_cuda"
 ON_ONE_PYTHON = (*OF_THE_COMMAND, *OF_THE_TESTS, STAND_IN)
@@ -96,7 +108,8 @@ OF_DEVICES = (
     STAND_IN,
 )
 FRAMEWORKS = bool(os.environ.get("BUFLEND_FRAMEWORKS"))
-FED_BY_IT = ("contradictions", "producer", "reader")  # they read frames that its producer makes
+# They read frames that its producer makes.
+FED_BY_IT = ("battery_here", "contradictions", "producer", "reader", "refusals")
 NOT_FOUND = f"no working interpreter on PATH or in {PYENV}"
 
 

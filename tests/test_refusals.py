@@ -136,6 +136,12 @@ class TestContradictions:
         with pytest.raises(ProducerError, match="USE_NAN"):
             column_to_ndarray(numbers(null=(USE_NAN, None)))
 
+    @pytest.mark.parametrize("missing", [2, -1])
+    def test_a_byte_of_a_mask_that_means_neither(self, missing: int) -> None:
+        mask = Buf(b"\0"), (20, 8, "b", "=")
+        with pytest.raises(ProducerError, match="expected 0 or 1"):
+            column_to_ndarray(numbers(null=(USE_BYTEMASK, missing), validity=mask))
+
     def test_chunks_that_are_not_the_column(self) -> None:
         column = Col(None, INT64, 4, chunks=[numbers(), numbers(2)])
         with pytest.raises(ProducerError, match=r"size\(\): got 4, expected 3"):
@@ -158,6 +164,26 @@ class TestContradictions:
     def test_the_column_is_named(self) -> None:
         with pytest.raises(ProducerError, match="column 'b': offset"):
             dataframe_to_ndarrays(Frame({"a": numbers(), "b": numbers(raises={"offset": ValueError("no")})}))
+
+
+def test_a_refusal_by_a_class_of_its_own_means_what_it_says() -> None:
+    class RefusalError(TypeError):
+        pass
+
+    class Refusing:
+        asked = 0
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+        def __dlpack__(self, **_: object) -> None:
+            self.asked += 1
+            raise RefusalError("not this one")
+
+    obj = Refusing()
+    with pytest.raises(ProducerError, match="not this one"):
+        as_buffer(obj)
+    assert obj.asked == 1, "without `max_version` it would refuse again"
 
 
 def test_of_several_refusals_the_first_is_told() -> None:
