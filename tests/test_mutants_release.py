@@ -125,6 +125,22 @@ MUTANTS = [
         "the release of a schema may have used up the array",
     ),
     Mutant(
+        "schema-used-up-by-a-refusal",
+        SHARED + "arrow_import.py",
+        "    _open(array, ArrowArray)\n    field",
+        "    field",
+        ("tests/test_refusals.py::test_a_schema_beside_a_used_array_stays_unused[array]",),
+        "who asks for another array has no schema for it",
+    ),
+    Mutant(
+        "schema-used-up-by-a-refusal-on-a-device",
+        SHARED + "arrow_import.py",
+        "    _open(array, ArrowDeviceArray)\n    field",
+        "    field",
+        ("tests/test_refusals.py::test_a_schema_beside_a_used_array_stays_unused[device array]",),
+        "who asks for another array has no schema for it",
+    ),
+    Mutant(
         "children-share-an-owner",
         SHARED + "arrow_array.py",
         "        moved = ArrowOwner(address)\n        children.append(_read(child, moved.address, moved,",

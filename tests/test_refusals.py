@@ -15,6 +15,7 @@ from buflend.maximal import column_to_ndarray as read_by_maximal
 from buflend.minimal import as_buffer as as_minimal_buffer
 from buflend.minimal import column_to_ndarray, dataframe_to_ndarrays
 from buflend.shared import CopyRequiredError, ProducerError
+from buflend.shared.arrow_import import read_array, read_device_array, read_schema
 
 INT64, BYTES, CODE = (0, 64, "l", "="), (1, 8, "C", "="), (0, 8, "c", "=")
 OTHER = ">" if np.dtype("i4").newbyteorder(">") != np.dtype("i4") else "<"
@@ -164,6 +165,21 @@ class TestContradictions:
     def test_the_column_is_named(self) -> None:
         with pytest.raises(ProducerError, match="column 'b': offset"):
             dataframe_to_ndarrays(Frame({"a": numbers(), "b": numbers(raises={"offset": ValueError("no")})}))
+
+
+@pytest.mark.parametrize(
+    ("read", "method"),
+    [(read_array, "__arrow_c_array__"), (read_device_array, "__arrow_c_device_array__")],
+    ids=["array", "device array"],
+)
+def test_a_schema_beside_a_used_array_stays_unused(read: Any, method: str) -> None:
+    column = as_column(np.arange(3))
+    schema, array = getattr(column, method)()
+    read(schema, array)
+    again = column.__arrow_c_schema__()
+    with pytest.raises(ProducerError, match="already consumed"):
+        read(again, array)
+    assert read_schema(again).format == "l"
 
 
 def test_a_refusal_by_a_class_of_its_own_means_what_it_says() -> None:
