@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from buflend.maximal import Column, as_buffer, as_column, live_exports
-from buflend.shared import CPU, loan
+from buflend.shared import CPU
 from buflend.shared.arrow_export import flush
 
 
@@ -66,12 +66,3 @@ def test_what_pyarrow_holds() -> None:
     assert told(memory) == [("arrow", memory.ctypes.data, 24, CPU, 1)]
     del array
     assert told(memory) == []
-
-
-def test_shells_that_are_gone_are_forgotten() -> None:
-    kept = []
-    for _ in range(5):
-        lent = [as_buffer(np.zeros(1)) for _ in range(1000)]
-        del lent
-        kept.append([np.zeros(1)[:] for _ in range(3000)])  # where they lay others lie now
-    assert len(loan._views) < 3000
