@@ -38,7 +38,7 @@ MUTANTS = [
         SHARED + "memory.py",
         "return view.toreadonly() if memory._readonly else view",
         "return view.toreadonly()",
-        (NATIVE + "TestNdarray::test_address_bytes_access_and_life[C order]",),
+        ("tests/test_pickle.py::TestOutOfBand::test_no_copy[device0-False]",),
         "what may be written refuses",
     ),
     Mutant(

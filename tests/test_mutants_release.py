@@ -209,7 +209,7 @@ MUTANTS = [
         SHARED + "arrow_release.py",
         "        if getrefcount(entry[0]) == _OURS:\n",
         "        if True:\n",
-        ("tests/test_arrow_reuse.py::test_prepared[False]",),
+        ("tests/test_arrow_reuse.py::test_capsules_that_are_held_are_never_used_again",),
         "two exports share a struct: the first one's consumer reads the second one's memory",
     ),
     Mutant(
