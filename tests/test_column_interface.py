@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from buflend import minimal
 from buflend.maximal import Column, as_buffer, as_column
 from buflend.maximal.column_interface import from_cuda_interface, from_exporter, from_interface
 from buflend.shared import CopyRequiredError, Device, ProducerError
@@ -90,7 +91,8 @@ class TestInterface:
         assert column.tolist() == list(range(8))
 
     def test_exported_memory_is_held_against_what_is_described(self) -> None:
-        with pytest.raises(ProducerError):
+        said = r"'64 bytes', expected \(9,\) items of 8 bytes, strides None, behind offset 0"
+        with pytest.raises(ProducerError, match=said):
             from_interface(Exported(shape=(9,)))
         with pytest.raises(ProducerError):
             from_interface(Exported(offset=1))
@@ -263,3 +265,22 @@ def test_numbers_that_can_be_no_memory_are_the_producers_fault(fields: dict[str,
     for make in (as_buffer, as_column):
         with pytest.raises((ProducerError, CopyRequiredError)):
             make(Described(**fields))
+
+
+@pytest.mark.parametrize("count", [1, 24])
+@pytest.mark.parametrize(
+    "make", [minimal.as_buffer, as_buffer, as_column], ids=["minimal.as_buffer", "as_buffer", "as_column"]
+)
+def test_an_exporter_without_memory_is_refused(make: Any, count: int) -> None:
+    nowhere = (ctypes.c_ubyte * count).from_address(0)
+    for exporter in (nowhere, memoryview(nowhere).toreadonly()):
+        with pytest.raises(ProducerError, match=f"buffer protocol: got None, expected the address of {count} byte"):
+            make(exporter)
+
+
+def test_a_strided_view_of_no_memory_is_refused_and_nothing_is_nothing() -> None:
+    with pytest.raises(ProducerError, match="buffer protocol: got None"):
+        as_column(memoryview((ctypes.c_ubyte * 24).from_address(0))[::2])
+    nothing = (ctypes.c_ubyte * 0).from_address(0)
+    assert as_column(nothing).tolist() == []
+    assert (minimal.as_buffer(nothing).bufsize, as_buffer(nothing).bufsize) == (0, 0)

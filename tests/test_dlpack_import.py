@@ -367,8 +367,9 @@ NONSENSE: dict[str, tuple[str, dict[str, Any]]] = {
     "2**64 bytes by the type": ("Producer", {"shape": (2**61,), "dtype": (0, 64, 1)}),
     "2**132 bytes": ("Producer", {"shape": (2**33,) * 4}),
     "2**63 - 1 bytes 1000 times": ("Producer", {"shape": (2**63 - 1,) * 1000}),
-    "behind the last address": ("Producer", {"byte_offset": 2**64 - 1}),
-    "a negative byte_offset": ("Producer", {"byte_offset": 2**64 - 8}),
+    "behind the last address": ("byte_offset", {"byte_offset": 2**64 - 1}),
+    "a negative byte_offset": ("byte_offset", {"byte_offset": 2**64 - 8}),
+    "a byte_offset of half of all addresses": ("byte_offset", {"byte_offset": 2**63}),
     "the last byte and one more": ("Producer", {"data": 2**64 - 1, "shape": (2,)}),
 }
 

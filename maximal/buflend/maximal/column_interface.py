@@ -15,7 +15,7 @@ from ..shared.arrays import to_ndarray
 from ..shared.chunk import Dtype
 from ..shared.device import CPU, Device, device_name
 from ..shared.errors import ProducerError, raised
-from ..shared.exporter import exported
+from ..shared.exporter import exported, view_address
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import foreign_integer
 from .array_interface import NAME
@@ -134,9 +134,8 @@ def from_interface(obj: Any, *, allow_copy: bool = True) -> Column | None:
         address, view = lent
         start = foreign_integer(found.get("offset", 0), f"{whose}['offset']")
         if start + min(reach, 0) < 0 or start + max(reach, 0) + (layout.width if size else 0) > view.nbytes:
-            raise ProducerError(
-                f"{whose}['data']", got=f"{view.nbytes} bytes", expected=f"{layout} behind offset {start}"
-            )
+            items = f"{layout.shape} items of {layout.width} bytes, strides {layout.strides}, behind offset {start}"
+            raise ProducerError(f"{whose}['data']", got=f"{view.nbytes} bytes", expected=items)
         buffer = Buffer(address, view.nbytes, owner=(view, obj), readonly=view.readonly)
     else:
         buffer, start = _around(layout.block, layout.width, reach, obj, CPU), max(-reach, 0)
@@ -246,4 +245,5 @@ def from_exporter(obj: Any, *, allow_copy: bool = True) -> Column | None:
         raise TypeError(f"NumPy has no type for the buffer protocol's format {view.format!r}") from None
     if array.dtype.hasobject:
         raise TypeError(f"the memory of this {type(obj).__name__} holds Python objects, not data: convert it first")
+    view_address(view)  # where there is none, NumPy has made memory of its own, and left in it what was there
     return from_ndarray(array, allow_copy=allow_copy)

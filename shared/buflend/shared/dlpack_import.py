@@ -25,6 +25,7 @@ from .dlpack import (
     compact_strides,
 )
 from .errors import ProducerError
+from .memory import _MOST_BYTES
 
 _MOST_DIMENSIONS = 1024  # more is nonsense: NumPy has 64, torch 64, JAX none that anybody uses
 
@@ -88,6 +89,8 @@ def read_tensor(raw: Any, start: int = 0, *, flags: int = 0) -> tuple[Tensor, in
     nbytes = -(-size * width // 8)
     if nbytes and not data:
         raise ProducerError("DLTensor.data", got=None, expected=f"the address of {nbytes} bytes")
+    if nbytes and byte_offset > _MOST_BYTES:
+        raise ProducerError("DLTensor.byte_offset", got=byte_offset, expected=f"{_MOST_BYTES} bytes at most")
     ptr = data + byte_offset if nbytes else data
     return Tensor(ptr, shape, strides, (code, bits, lanes), device, bool(flags & READ_ONLY)), nbytes
 

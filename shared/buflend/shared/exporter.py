@@ -27,7 +27,7 @@ def exported(exporter: object) -> tuple[int, memoryview] | None:
     CopyRequiredError
         When the bytes are not contiguous.
     ProducerError
-        When the exporter fails, as a closed map does.
+        When the exporter fails, as a closed map does, or gives no address for its bytes.
     TypeError
         When the memory holds references to Python objects, which are no data.
     """
@@ -46,7 +46,7 @@ def exported(exporter: object) -> tuple[int, memoryview] | None:
         raise TypeError(
             f"the memory of this {type(exporter).__name__} holds Python objects, not data: convert it first"
         )
-    return _address(view), view
+    return view_address(view), view
 
 
 def writable_address(exporter: object) -> int:
@@ -60,9 +60,14 @@ def writable_address(exporter: object) -> int:
 _address_of, _byte_in = ctypes.addressof, ctypes.c_ubyte.from_buffer
 
 
-def _address(view: memoryview) -> int:
+def view_address(view: memoryview) -> int:
+    """Return the address of a view's first element, strided or not; ProducerError where there is none for its bytes."""
     if view.nbytes and view.c_contiguous and not view.readonly:
-        return writable_address(view)
-    from .cpython import buffer_address
+        address = writable_address(view)
+    else:
+        from .cpython import buffer_address
 
-    return buffer_address(view)
+        address = buffer_address(view)
+    if view.nbytes and not address:
+        raise ProducerError("buffer protocol", got=None, expected=f"the address of {view.nbytes} bytes")
+    return address
