@@ -55,6 +55,7 @@ OF_THE_COMMAND = (
     "dashboard_run",
     "device_lifetime",
     "floors",
+    "hostile_shown",
     "make",
     "pages",
     "ratios",

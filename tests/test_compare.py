@@ -227,7 +227,7 @@ def test_a_stream_that_lacks_characters_gets_others(ran: Ran, monkeypatch: pytes
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
-@pytest.mark.parametrize("part", ["surface", "values", "cost"])
+@pytest.mark.parametrize("part", ["surface", "hostile", "values", "cost"])
 def test_an_interruption_is_one_line(part: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
     process = subprocess.Popen(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+TOP = [REPOSITORY / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")]
+PAGES = [*TOP, *sorted((REPOSITORY / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 # What an environment with nothing but the oldest NumPy cannot run: peers, and what reads DLPack as NumPy 2.1 does.

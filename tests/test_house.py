@@ -25,7 +25,13 @@ MAY_IMPORT = {
     "maximal": {"maximal", "shared"},
 }
 # These measure somebody's ctypes recipe; nothing else in the command has business with pointers.
-BENCH_WITH_CTYPES = {f"asv_bench/{name}.py" for name in ("bars", "buflend/bench/cost", "buflend/bench/lifetime")}
+BENCH_WITH_CTYPES = {
+    f"asv_bench/{name}.py"
+    for name in (
+        *("bars", "buflend/bench/cost", "buflend/bench/lifetime"),  # somebody's ctypes recipe
+        *("buflend/bench/hostile/abi", "buflend/bench/hostile/exporters"),  # producers in C
+    )
+}
 MADE_WITH = {"cupy", "numpy"}
 # Where a protocol must return another library's object, that library is imported when it is asked for.
 ASKED_FOR = {f"maximal/buflend/maximal/{name}.py": {"pyarrow"} for name in ("arrow", "arrow_pyarrow")}

@@ -134,9 +134,10 @@ print("make compare" in said.getvalue())
 @pytest.mark.parametrize(
     "name",
     [
-        *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "noxfile.py", "pyproject.toml"),
+        *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "noxfile.py"),
+        "pyproject.toml",
         *("asv_bench/bars.py", "docs/how-it-works.md", "docs/vendoring.md", "tests/conftest.py", "tests/test_wheel.py"),
-        *(f"{COMMAND}/{name}.py" for name in ("cli", "battery/part", "battery/cases/liars")),
+        *(f"{COMMAND}/{name}.py" for name in ("cli", "battery/part", "battery/cases/liars", "hostile/part")),
         *(f"{root}/buflend/{part}/py.typed" for root, part in zip(ROOTS, PARTS, strict=True)),
     ],
 )

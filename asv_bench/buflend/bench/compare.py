@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PARTS = {
     "surface": "what it takes to take part",
     "battery": "small cases, each consumer in its own process",
+    "hostile": "producers that lie, each read in its own process",
     "values": "the real table, every column against its source",
     "lifetime": "what stays alive while things are dropped",
     "cost": "time per exchange, side by side",
@@ -32,20 +33,21 @@ PARTS = {
 }
 """Parts in the order of display, each with its subtitle."""
 
-MODULES = {"battery": "battery.part", "consumers": "takers"}
+MODULES = {"battery": "battery.part", "hostile": "hostile.part", "consumers": "takers"}
 """Where a part is not measured by the module of its name."""
 
 READ_TABLE = ("values", "cost")
 """Parts that read the table."""
 
 WEIGHTS = {
-    "surface": 0.12,
-    "battery": 0.26,
-    "values": 0.16,
-    "lifetime": 0.05,
-    "cost": 0.23,
-    "consumers": 0.09,
-    "protocols": 0.09,
+    "surface": 0.1,
+    "battery": 0.22,
+    "hostile": 0.15,
+    "values": 0.14,
+    "lifetime": 0.04,
+    "cost": 0.19,
+    "consumers": 0.08,
+    "protocols": 0.08,
 }
 """Share of the time that each part takes, about: for the progress bar."""
 
@@ -71,6 +73,7 @@ CUDA_PARTS = {
 WITHOUT_CUDA = {
     "surface": "names to write, time to import and files are the same wherever memory lies",
     "battery": "its frames lie on the host; that foreign devices are refused is among its cases",
+    "hostile": "its producers lie about memory of the host; that devices are refused is among its inputs",
     "values": "the table lies on the host",
 }
 """The other parts, and why they have nothing."""

@@ -42,6 +42,7 @@ def render(report: Mapping[str, Any]) -> str:
         figures=figures,
         plotly=drawing.plotly(),
         battery=import_module(".battery.shown", __package__) if "battery" in figures else None,
+        hostile=import_module(".hostile.shown", __package__) if "hostile" in figures else None,
         packages=wording.packages,
         steps_of_holding=list(holding.STEPS),
         grid=_grid(report["parts"].get("values")),
@@ -54,7 +55,9 @@ def _figures(parts: Mapping[str, Any]) -> dict[str, go.Figure]:
     if "surface" in parts:
         figures["imports"] = _imports(parts["surface"])
     if "battery" in parts:
-        figures["battery"] = _battery(parts["battery"])
+        figures["battery"] = _scores(parts["battery"], "cases")
+    if "hostile" in parts:
+        figures["hostile"] = _scores(parts["hostile"], "inputs")
     if "lifetime" in parts:
         figures["lifetime"] = _lifetime(parts["lifetime"])
     for section, groups in parts["cost"]["sections"].items() if "cost" in parts else ():
@@ -97,7 +100,7 @@ def _imports(part: Mapping[str, Any]) -> go.Figure:
     return layout(figure, 90 + ROW * len(found), showlegend=False)
 
 
-def _battery(part: Mapping[str, Any]) -> go.Figure:
+def _scores(part: Mapping[str, Any], what: str) -> go.Figure:
     scored = {name: one["score"] for name, one in part["consumers"].items() if one["available"]}
     figure = go.Figure()
     for outcome, colour in OUTCOME_COLOURS.items():
@@ -115,7 +118,7 @@ def _battery(part: Mapping[str, Any]) -> go.Figure:
             )
         )
     figure.update_yaxes(autorange="reversed", showgrid=False)
-    figure.update_xaxes(title="cases")
+    figure.update_xaxes(title=what)
     return layout(figure, 120 + 1.4 * ROW * len(scored), barmode="stack")
 
 

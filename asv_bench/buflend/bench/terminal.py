@@ -407,6 +407,7 @@ def timings(console: Console, part: Mapping[str, Any], titles: Mapping[str, str]
 SHOW: dict[str, Callable[[Console, Mapping[str, Any]], None]] = {
     "surface": _surface,
     "battery": lambda *given: import_module(".battery.shown", __package__).show(*given),
+    "hostile": lambda *given: import_module(".hostile.shown", __package__).show(*given),
     "values": _values,
     "lifetime": _lifetime,
     "cost": _cost,
