@@ -56,7 +56,7 @@ RATIOS: dict[str, dict[Name, Ratio]] = {
     "from-torch": {("as_buffer, as_ndarray", "numpy.from_dlpack(tensor)"): Ratio(0.7, 1.03)},
     "dlpack-of-cuda": {("DLPack of CUDA memory", CALLBACKS): Ratio(0.195, 0.285)},
     "dlpack-of-bfloat16": {("DLPack of bfloat16", CALLBACKS): Ratio(0.195, 0.285)},
-    "dlpack-of-4-bits": {("DLPack of packed 4 bits", CALLBACKS): Ratio(0.35, 0.52)},
+    "dlpack-of-4-bits": {("DLPack of packed 4 bits", CALLBACKS): Ratio(0.295, 0.43)},
     "capsules": {("capsules of a column", "one ctypes callback"): Ratio(5.3, 7.7)},
     "column": {("pyarrow.array(column)", "pyarrow.array(ndarray)"): Ratio(1.35, 2)},
     # The others read each value: with few rows both sides take about as long, with many a copy of ours would show.

@@ -209,8 +209,9 @@ class _Patched(Method):
         inner.byte_offset = 0
         inner.device.type, inner.device.id = device
         inner.dtype.code, inner.dtype.bits, inner.dtype.lanes = tensor.dtype
-        for i, (extent, step) in enumerate(zip(tensor.shape, tensor.strides, strict=True)):
-            inner.shape[i], inner.strides[i] = extent, step
+        shape, strides = inner.shape, inner.strides
+        for i in range(len(tensor.shape)):
+            shape[i], strides[i] = tensor.shape[i], tensor.strides[i]
         return capsule
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
