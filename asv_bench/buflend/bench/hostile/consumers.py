@@ -25,12 +25,16 @@ class NotTakenError(TypeError):
 
 
 class Consumer(NamedTuple):
-    """A library: what it needs beside itself, its calls by protocol, and whether it reads arrays as tables only."""
+    """A library: its calls by protocol, and what it needs beside itself.
+
+    `rows` is whether it reads arrays as tables only, `lacks` the beginning of faults that are none of what it speaks.
+    """
 
     name: str
     takes: dict[str, Take]
     also: tuple[str, ...] = ()
     rows: bool = False
+    lacks: str | None = None
 
     def packages(self) -> tuple[str, ...]:
         """Return what is imported before it reads."""
@@ -106,8 +110,7 @@ def _nanoarrow(obj: Any) -> Any:
 
 
 def _nanoarrow_device(obj: Any) -> Any:
-    found = import_module("nanoarrow.device").c_device_array(obj)
-    array = import_module("nanoarrow").Array(found.array)
+    array = import_module("nanoarrow").Array(import_module("nanoarrow.device").c_device_array(obj))
     return array.to_pylist
 
 
@@ -157,7 +160,13 @@ CONSUMERS = (
     Consumer("torch", {DLPACK: _torch_dlpack, BUFFER: _torch_buffer}),
     Consumer("pyarrow", {BUFFER: _pyarrow_buffer, ARRAY: _pyarrow, STREAM: _pyarrow_stream, DEVICE: _pyarrow}),
     Consumer(
-        "nanoarrow", {BUFFER: _nanoarrow_buffer, ARRAY: _nanoarrow, STREAM: _nanoarrow, DEVICE: _nanoarrow_device}
+        "nanoarrow",
+        {
+            **dict.fromkeys((DLPACK, DEVICE), _nanoarrow_device),
+            BUFFER: _nanoarrow_buffer,
+            **dict.fromkeys((ARRAY, STREAM), _nanoarrow),
+        },
+        lacks="versioned, ",  # it asks for the struct before DLPack 1.0
     ),
     Consumer("arro3.core", {BUFFER: _arro3_buffer, ARRAY: _arro3, STREAM: _arro3_stream}),
     Consumer("pandas", {ARRAY: _pandas, STREAM: _pandas}, ("pyarrow",)),

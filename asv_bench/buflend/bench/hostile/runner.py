@@ -43,6 +43,8 @@ ROOM = 4 << 30
 
 def applies(consumer: Consumer, one: Input) -> bool:
     """Tell whether a consumer speaks what an input speaks."""
+    if consumer.lacks is not None and one.fault.startswith(consumer.lacks):
+        return False
     return one.protocol in consumer.takes and not (consumer.rows and one.rows is None)
 
 
