@@ -9,6 +9,7 @@ crash.
 import ctypes
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,6 +102,7 @@ class Lie:
     metadata: bytes | None = None
     schema: dict[str, Any] = field(default_factory=dict)
     array: dict[str, Any] = field(default_factory=dict)
+    owner: Callable[[], object] | None = None  # of what the array holds until its release: asked when it is made
 
 
 class Log:
@@ -120,6 +122,7 @@ class _Record:
     buffers: list[Any]
     nested: list[int]
     offset: int  # of release in the struct
+    owner: object = None
     done: bool = False
 
 
@@ -166,6 +169,7 @@ def _release_of(private: int) -> int:
                 call(own)(nested)
         for buffer in record.buffers:
             fill(buffer, 0xDD, size(buffer))
+        record.owner = None
         at(address + record.offset).value = None
 
     return address_of(Release(release))
@@ -175,9 +179,9 @@ release_schema = _release_of(Schema.private_data.offset)
 release_array = _release_of(Array.private_data.offset)
 
 
-def _number(names: list[str], name: str, buffers: list[Any], nested: list[int], offset: int) -> int:
+def _number(record: _Record) -> int:
     number = next(_numbers)
-    _records[number] = _Record(names, name, buffers, nested, offset)
+    _records[number] = record
     return number
 
 
@@ -197,7 +201,7 @@ def fill_schema(struct: Any, lie: Lie, log: Log) -> None:
     struct.flags, struct.n_children = lie.flags, len(lie.children)
     struct.children = _pointers([*nested[: len(lie.children)]]) if lie.children else None
     struct.dictionary = nested[-1] if lie.dictionary else None
-    struct.private_data = _number(log.schemas, str(lie.name), [], nested, Schema.release.offset)
+    struct.private_data = _number(_Record(log.schemas, str(lie.name), [], nested, Schema.release.offset))
     struct.release = release_schema
     for key, value in lie.schema.items():
         setattr(struct, key, value)
@@ -216,7 +220,8 @@ def fill_array(struct: Any, lie: Lie, log: Log) -> None:
     struct.buffers = _pointers(addresses) if addresses else None
     struct.children = _pointers([*nested[: len(lie.children)]]) if lie.children else None
     struct.dictionary = nested[-1] if lie.dictionary else None
-    struct.private_data = _number(log.arrays, str(lie.name), memory, nested, Array.release.offset)
+    owner = lie.owner and lie.owner()
+    struct.private_data = _number(_Record(log.arrays, str(lie.name), memory, nested, Array.release.offset, owner))
     struct.release = release_array
     for key, value in lie.array.items():
         setattr(struct, key, value)

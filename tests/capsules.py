@@ -59,6 +59,7 @@ def _deleter(address: int) -> None:
     _settle()
     _lent[address].deleted.append(threading.get_ident())
     _lent[address].poison()
+    _lent[address].held = None
 
 
 def _destructor(capsule: int) -> None:
@@ -89,6 +90,8 @@ class Lent:
         Thread of each call of the deleter.
     ended : list of bytes
         Name that the capsule had when it was destroyed.
+    held : object
+        What the deleter lets go.
     """
 
     def __init__(self) -> None:
@@ -97,6 +100,7 @@ class Lent:
         self.deleted: list[int] = []
         self.ended: list[bytes] = []
         self.deleter = 0
+        self.held: object = None
         self.kept: tuple[Any, ...] = ()
 
     def poison(self) -> None:
@@ -137,10 +141,12 @@ def lend(
     flags: int = 0,
     name: bytes | None = None,
     deleter: bool = True,
+    held: object = None,
     **tensor: Any,
 ) -> tuple[object, Lent]:
     """Return a capsule and what it lends; the other keywords are those of `tensor_bytes`."""
     lent = Lent()
+    lent.held = held
     described = tensor_bytes(lent, **tensor)
     lent.deleter = _DELETER if deleter else 0
     if versioned:

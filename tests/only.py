@@ -19,6 +19,7 @@ PROTOCOLS = {
     "arrow_c_array": ("__arrow_c_array__",),
     "arrow_c_device_array": ("__arrow_c_device_array__",),
     "description": ("ptr", "bufsize", "__dlpack_device__"),
+    "dataframe": ("__dataframe__",),
 }
 """Name of a protocol -> all that an object with this protocol alone has."""
 
