@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from buflend import minimal
-from buflend.maximal import as_buffer, as_column, as_memoryview, as_ndarray, as_table
+from buflend import maximal, minimal
+from buflend.maximal import Buffer, Column, Table, as_buffer, as_column, as_memoryview, as_ndarray, as_table
 from buflend.maximal.dlpack import tensor_of
 from buflend.shared import dlpack_light
 
@@ -31,8 +31,10 @@ LEVELS: dict[str, Callable[[Any], Any]] = {
     "column": as_column,
     "table": lambda source: as_table({"x": source}),
     "frame": as_table,
+    "arrays": lambda source: maximal.dataframe_to_ndarrays(source)["x"].values,
+    "minimal-arrays": lambda source: minimal.dataframe_to_ndarrays(source)["x"].values,
 }
-"""Level -> how a source is read. "frame" is a table of what is one already."""
+"""Level -> how a source is read. "frame" is a table of what is one already, "arrays" are those of its columns."""
 
 
 @contextlib.contextmanager
@@ -96,6 +98,11 @@ def _pickled(wrapped: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
     return pickle.dumps(wrapped, 5, buffer_callback=parts.append), parts
 
 
+def _interface(wrapped: Any) -> Any:
+    assert wrapped.__array_interface__  # where it raises, NumPy would take the object for a value
+    return only(wrapped, "array_interface")
+
+
 VERSION = {"max_version": (1, 0)}
 ANY, ARROW, STREAMS = "buffer column table frame", "buffer column table frame", "column table frame"
 EXPORTS = {
@@ -123,11 +130,20 @@ EXPORTS = {
         STREAMS, by_callbacks(lambda w: w.__arrow_c_stream__()), "stream", "arrow", is_parked=True
     ),
     "pyarrow": Export(ARROW, lambda w: w.__arrow_array__(), "pyarrow", "arrow", library="pyarrow"),
-    "array interface": Export(ANY, lambda w: only(w, "array_interface"), "interface", ""),
+    "array interface": Export(ANY, _interface, "interface", ""),
     "array": Export(ANY, lambda w: w.__array__(), "ndarray", ""),
     "memoryview": Export("buffer", lambda w: w.memoryview(), "view", "view"),
     "as_memoryview": Export("buffer", as_memoryview, "view", "view"),
     "as_ndarray": Export("buffer", as_ndarray, "ndarray", "view"),
+    "itself": Export("arrays minimal-arrays", lambda w: w[:], "ndarray", ""),
+    "column_to_ndarray": Export("column", lambda w: maximal.column_to_ndarray(w).values, "ndarray", ""),
+    "minimal.column_to_ndarray": Export("column", lambda w: minimal.column_to_ndarray(w).values, "ndarray", ""),
+    "dataframe_to_ndarrays": Export(
+        "table frame", lambda w: maximal.dataframe_to_ndarrays(w)["x"].values, "ndarray", ""
+    ),
+    "minimal.dataframe_to_ndarrays": Export(
+        "table frame", lambda w: minimal.dataframe_to_ndarrays(w)["x"].values, "ndarray", ""
+    ),
     "minimal.as_memoryview": Export("minimal buffer", minimal.as_memoryview, "view", "view"),
     "minimal.as_ndarray": Export("minimal buffer", minimal.as_ndarray, "ndarray", "view"),
     "interchange": Export("table frame", lambda w: only(w, "dataframe"), "dataframe", ""),
@@ -238,12 +254,12 @@ class Taker(NamedTuple):
     take: Callable[[Any], Any]
     result: Result
     uses_up: bool = False
-    levels: str = "minimal buffer column table frame"
+    levels: str = "minimal buffer column table frame arrays minimal-arrays"
     library: str = ""
     numpy: tuple[int, int] = (1, 26)
 
 
-FLAT, ROWS = "minimal buffer column", "table frame"
+FLAT, ROWS = "minimal buffer column arrays minimal-arrays", "table frame"
 C_TENSORS, CAPSULES = "tensor,old tensor", "tensor,old tensor,array,device array,stream"
 TAKERS = {
     "nobody": Taker(f"{CAPSULES},interface,pyarrow,ndarray,view,dataframe,described,pickle", lambda _: None, RAW),
@@ -334,3 +350,21 @@ TAKERS = {
     ),
 }
 """Name -> who takes what. "nobody" leaves what was handed over as it is."""
+
+
+def level_of(obj: object) -> str:
+    """Return what of this library an object is; of another one it is taken."""
+    if isinstance(obj, Column):
+        return "struct" if obj.dtype.format == "+s" else "column"
+    kinds = {Table: "table", Buffer: "buffer", minimal.Buffer: "minimal"}
+    return next((level for kind, level in kinds.items() if isinstance(obj, kind)), "taken")
+
+
+OWN = {
+    "minimal": BUFFER.read,
+    "buffer": BUFFER.read,
+    "column": COLUMN.read,
+    "struct": COLUMN.read,
+    "table": COLUMN.read,
+}
+"""Level of what is this library's -> how it is read."""
