@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .lifetimes import Life
-from .sources import Source
 from .ways import Export
 
 
@@ -45,8 +44,8 @@ class Handle:
         What it reads as.
     read : callable or None
         How.
-    source, export : optional
-        Of what kind it is, where it is a source or handed over.
+    export : Export or None
+        Of what kind it is, where it is handed over.
     made_of : str
         Of what is handed over: the level of what was exported.
     cuts : bool
@@ -61,7 +60,6 @@ class Handle:
     holds: tuple[Column, ...]
     content: bytes
     read: Callable[[Any], bytes] | None = None
-    source: Source | None = None
     export: Export | None = None
     made_of: str = ""
     cuts: bool = False

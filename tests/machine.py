@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -21,13 +21,16 @@ from buflend import minimal
 from buflend.maximal import as_buffer, as_column, as_ndarray, as_table, live_exports
 
 from . import holding, lifetimes, ways
-from .arrow_producer import Log
 from .failing import FAILING, FAILURES, REFUSALS
 from .holding import Handle, Piece
-from .lifetimes import SIZE, Life, Owner
-from .sources import SOURCES, Chunks, Source
+from .lifetimes import SIZE, Life
+from .sources import SOURCES, chunks
 from .ways import EXPORTS, LEVELS, NUMPY, TAKERS
 
+if TYPE_CHECKING:
+    from .arrow_producer import Log
+
+CHUNKED = "Arrow stream in chunks"
 NUMBER = st.integers(0, 2**16)  # the number of a choice: it is taken modulo how many there are
 # What the model does not follow: it reads some of the columns, or one chunk, or memory beside the elements.
 NOT_TAKEN = {"nobody", "data of a column", "column of a table"}
@@ -101,48 +104,38 @@ class Machine(RuleBasedStateMachine):
     def begin(self, number: int, which: int) -> None:
         self.lend(number)
         self.wrap(-1, which)
+        if which % 2:  # what was made of it must hold the owner
+            self.handles.pop(-2)
 
     @rule(number=NUMBER)
     def lend(self, number: int) -> None:
-        names = [name for name, how in SOURCES.items() if self._has(how.library)]
-        owner = len(self.lives)
-        content = bytes((owner * 37 + i) % 127 for i in range(SIZE))  # pyarrow's buffers export signed bytes
-        if number % (len(names) + 1) == len(names):
-            owners, log = (Owner(content), Owner(content[::-1])), Log()
-            self.lives += [Life(owners[0], owners[0].ptr, content), Life(owners[1], owners[1].ptr, content[::-1])]
-            obj: Any = Chunks(owners, log)
+        names = [CHUNKED, *(name for name, how in SOURCES.items() if self._has(how.library))]
+        name, first = names[number % len(names)], len(self.lives)
+        content = bytes((first * 37 + i) % 127 for i in range(SIZE))  # pyarrow's buffers export signed bytes
+        if name == CHUNKED:
+            obj, lives, log = chunks(content)
             self.logs.append(log)
-            how, column = (
-                Source(lambda: None, "column", writable=False),
-                (  # type: ignore[arg-type, return-value]
-                    Piece(owner, 0, SIZE),
-                    Piece(owner + 1, 0, SIZE),
-                ),
-            )
-            name = "chunks"
         else:
-            name = names[number % (len(names) + 1)]
-            how = SOURCES[name]
-            obj, life = how.make(content)
-            self.lives.append(life)
-            column = (Piece(owner, 0, SIZE),)
+            obj, life = SOURCES[name].make(content)
+            lives = [life]
+        self.lives += lives
+        column = tuple(Piece(first + i, 0, SIZE) for i in range(len(lives)))
         done[f"lend {name}"] += 1
-        read_as = holding.content((column,), self.lives)
-        self.handles.append(Handle(name, obj, "source", (column,), read_as, source=how))
+        self.handles.append(Handle(name, obj, "source", (column,), holding.content((column,), self.lives)))
 
     @rule(number=NUMBER, which=NUMBER)
     def wrap(self, number: int, which: int) -> None:
         handle = self._pick(number, lambda h: h.level == "source")
-        if handle is None or handle.source is None:
+        if handle is None:
             self.lend(number)
             handle = self.handles[-1]
-        assert handle.source is not None
-        levels = handle.source.read.split()
+        gives = handle.what != CHUNKED and SOURCES[handle.what].gives
+        levels = ["column"] if handle.what == CHUNKED else SOURCES[handle.what].read.split()
         level = levels[which % len(levels)]
         made = LEVELS[level](handle.obj)
         options = {"read": ways.NDARRAY.read, "cuts": True} if level.endswith("arrays") else {}
         self._keep(f"wrap as {level}", made, handle, handle.holds, **options)
-        if handle.source.gives:
+        if gives:
             handle.level, handle.holds = "spent", ()
 
     @rule(number=NUMBER, low=NUMBER, high=NUMBER)
@@ -251,12 +244,14 @@ class Machine(RuleBasedStateMachine):
 
     @rule(number=NUMBER, which=NUMBER, who=NUMBER)
     def hand_over(self, number: int, which: int, who: int) -> None:
+        """Export, let it be taken, and drop the thing that was exported."""
         self.export(number, which)
         self.take(-1, who)
+        if who % 2:
+            self.drop(number, elsewhere=False)
 
     @rule(number=NUMBER, which=NUMBER)
     def read_again(self, number: int, which: int) -> None:
-        """Read what another library has."""
         # What pandas makes of the interchange protocol has pointers: the frame holds the owners, its arrays do not.
         handle = self._pick(number, lambda h: h.level == "taken" and h.holds and "pandas" not in h.what)
         if handle is None:
@@ -347,7 +342,8 @@ class Machine(RuleBasedStateMachine):
         found: Counter[tuple[str, int]] = Counter()
         for export in live_exports():
             for number, life in enumerate(self.lives):
-                if life.ptr <= export.ptr < life.ptr + SIZE and export.kind != "view":
+                is_its = life.is_alive and life.ptr <= export.ptr < life.ptr + SIZE  # NumPy uses addresses again
+                if is_its and export.kind != "view":
                     found[export.kind, number] += export.exports
         more = found - expected
         assert not expected - found, f"lent and not listed: {expected - found}"
@@ -361,5 +357,8 @@ class Machine(RuleBasedStateMachine):
         if sys.exc_info()[0] is None:  # else frames of what has failed hold things
             self.owners_live_as_long_as_they_are_held()
             self.what_is_lent_is_listed()
+            for log in self.logs:
+                streams = log.calls["get_schema"]
+                assert (log.streams, len(log.schemas), len(log.arrays)) == (streams, streams, 2 * streams)
         self.mapped.__exit__(None, None, None)
         done["sequences"] += 1

@@ -198,15 +198,22 @@ class ArrowStream(Arrow):
 
 
 class Chunks:
-    """A stream of Arrow in two chunks, each with an owner of its own."""
+    """A stream of Arrow in chunks, each with an owner of its own."""
 
-    def __init__(self, owners: tuple[Owner, Owner], log: Log) -> None:
+    def __init__(self, owners: list[Owner], log: Log) -> None:
         self.owners = owners
         self.log = log
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         lies = [Lie("C", SIZE, [None, owner.ptr], name="x", owner=weakref.ref(owner)) for owner in self.owners]
         return arrow_producer.stream(Script(lies[0], lies), self.log)
+
+
+def chunks(content: bytes) -> tuple[Chunks, list[Life], Log]:
+    """Return a stream of two chunks, the second one backwards, and what is known of it."""
+    owners, log = [Owner(content), Owner(content[::-1])], Log()
+    lives = [Life(owner, owner.ptr, each) for owner, each in zip(owners, (content, content[::-1]), strict=True)]
+    return Chunks(owners, log), lives, log
 
 
 def _held(kind: Callable[[Owner], Any]) -> Callable[[bytes], tuple[Any, Life]]:
