@@ -11,19 +11,19 @@ from buflend import minimal
 from buflend.maximal import as_buffer, as_column, as_ndarray, as_table
 
 from . import ways
-from .lifetimes import SIZE
 
 REFUSALS = (AttributeError, BufferError, NotImplementedError, TypeError, ValueError)
 """What is raised where a protocol is not spoken, or something cannot be read."""
 FAILURES = (*REFUSALS, LookupError, RuntimeError)
+MANY = 2**20  # more bytes than anything here has
 
 FAILING: dict[str, list[Callable[[Any], Any]]] = {
     "minimal": [
-        lambda b: minimal.as_ndarray(b, shape=SIZE + 1),
+        lambda b: minimal.as_ndarray(b, shape=MANY),
         lambda b: minimal.as_ndarray(b, "O"),
     ],
     "buffer": [
-        lambda b: as_ndarray(b, shape=SIZE + 1),
+        lambda b: as_ndarray(b, shape=MANY),
         lambda b: b.__dlpack__(dl_device=(2, 0)),
         lambda b: b.__dlpack__(stream=5),
         lambda b: b.__array__("f8", copy=False),
