@@ -81,7 +81,7 @@ def _data(piece: Piece, type: Type, copy: Copy) -> Data:  # noqa: A002 - the rec
     layout = parse_format(type.dtype.format)
     buffers: list[tuple[int, object] | None] = []
     moved, offset = 0, piece.offset if piece.size else 0
-    if "validity" not in piece.buffers and (type.width or layout.kind == DtypeKind.UNION):
+    if "validity" not in piece.buffers and (type.width or layout.kind in (DtypeKind.STRUCT, DtypeKind.UNION)):
         moved, offset = offset, 0  # some readers mistake offsets; here none is needed
     starts = {"data": piece.byte_offset + moved * type.width, "type_ids": moved, "offsets": moved * 4}
     for name in layout.buffers:
@@ -95,7 +95,7 @@ def _data(piece: Piece, type: Type, copy: Copy) -> Data:  # noqa: A002 - the rec
         sizes = array_of("q", [buffer._bufsize for buffer in piece.variadic])
         buffers += [_lent(buffer, 0) for buffer in piece.variadic]
         buffers.append(_lent(as_buffer(sizes), 0) if sizes else None)
-    cut = slice(moved, moved + piece.size)  # the members of a sparse union
+    cut = slice(moved, moved + piece.size)  # fields of a struct, members of a sparse union
     children = [child[cut] if moved and not layout.offset_bits else child for child in piece.children]
     parts = tuple([_data(child._piece, child._type, copy) for child in children])
     inner = piece.dictionary
