@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help compare dashboard test lint bars slower gpu-check gpu-wheels clean
+.PHONY: help compare dashboard test lint bars endure slower gpu-check gpu-wheels clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure what must be reached, and its floors (ARGS="--write docs/bars.md")'
+	@echo 'make endure     exchange a million times in every way, and show what is left (ARGS="--count 10000" for a look)'
 	@echo 'make slower     say which benchmarks a commit has made slower (ARGS="main HEAD --bench View")'
 	@echo 'make gpu-check  check on an NVIDIA GPU what CPUs cannot show, with what $(PYTHON) has; results in $(OUT)'
 	@echo 'make clean      remove what these targets made'
@@ -43,7 +44,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy asv_bench/bars.py asv_bench/turns.py asv_bench/gpu_check tests/typing_cases.py
+	$(BIN)/mypy asv_bench/bars.py asv_bench/endure.py asv_bench/turns.py asv_bench/gpu_check tests/typing_cases.py
 	$(BIN)/mypy -p benchmarks
 
 bars: $(VENV)/.bars
@@ -51,6 +52,9 @@ bars: $(VENV)/.bars
 
 slower: $(VENV)/.dashboard
 	$(BIN)/python asv_bench/slower.py $(ARGS)
+
+endure: $(VENV)/.bars
+	$(BIN)/python asv_bench/endure.py $(ARGS)
 
 # Not in $(VENV): a machine with a GPU has the libraries, and may have no network.
 gpu-check:

@@ -54,6 +54,7 @@ OF_THE_COMMAND = (
     "dashboard_page",
     "dashboard_run",
     "device_lifetime",
+    "endure",
     "floors",
     "hostile_shown",
     "make",

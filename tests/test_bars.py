@@ -62,13 +62,13 @@ def test_what_many_exchanges_leave_behind() -> None:
     found = remains.measure(3000, kinds)
     assert list(found)[:3] == ["grows", "lends", "fails"]
     assert "absent" not in found
-    assert found["grows"]["verdict"] == "missed"
-    assert found["grows"]["traced"] > 3000 * 100
-    assert (found["lends"]["verdict"], found["lends"]["live"]) == ("missed", 3)
+    assert found["grows"]["verdict"].startswith("missed: ")
+    assert found["grows"]["traced"] > 1000 * 100, "the pass that is traced is shorter"
+    assert (found["lends"]["verdict"], found["lends"]["live"]) == ("missed: live", 3)
     assert found["fails"]["verdict"].startswith("failed: AttributeError")
     for name in remains.EXCHANGES.keys() & found.keys():
         assert found[name]["live"] == 0, name
-        assert found[name]["traced"] < 3000 * 20, name
+        assert found[name]["traced"] < 1000 * 20, name
         assert found[name]["resident"] < 3000 * 1000, name
 
 

@@ -35,7 +35,9 @@ from .arrow_c import (
     ArrowDeviceArrayStream,
     ArrowSchema,
 )
-from .cpython import clear_error, immortal, new_capsule
+from .cpython import clear_error, immortal, new_capsule, require_main
+
+require_main("Arrow export")  # before any callback is made; each import tries again, and is told again
 
 Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # called on foreign threads: takes the interpreter's lock
 _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # the capsule has no references left: an address, not an object
@@ -58,7 +60,7 @@ _parked_before: "deque[object]" = deque()  # since before the last collection
 
 def _unpark(
     phase: str,
-    _: dict[str, Any],
+    _: object,
     parked: "tuple[deque[Any], ...]" = (schemas, arrays, _parked),
     before: "deque[object]" = _parked_before,
 ) -> None:
@@ -66,8 +68,11 @@ def _unpark(
     if phase == "start":
         before.clear()
         for each in parked:
-            before.extend(each)
-            each.clear()
+            for _ in range(len(each)):
+                try:  # one by one: what another thread parks meanwhile stays
+                    before.append(each.popleft())
+                except IndexError:  # another thread took it
+                    break
 
 
 gc.callbacks.append(_unpark)
@@ -164,7 +169,7 @@ def _new_capsule(kind: type[ctypes.Structure]) -> "tuple[object, array[int]]":
     return capsule, block
 
 
-_OURS = 2  # references to a parked capsule that nobody else holds: its entry's, and getrefcount's argument
+_OURS = getrefcount([object()][0])  # references to a parked capsule that nobody else holds: 2, one of them its entry's
 
 
 def next_flat(kind: type[ctypes.Structure], parked: "deque[_Parked]", own: int) -> _Parked:

@@ -12,6 +12,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from .errors import InterpreterError
+
 # pybuffer.h: the exporter may choose C or Fortran order, and says so in shape and strides (PEP 3118).
 _PYBUF_STRIDES = 0x0010 | 0x0008
 
@@ -57,8 +59,25 @@ immortal = _function("Py_IncRef", None, ctypes.py_object)
 raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 raw_free = _function("PyMem_RawFree", None, ctypes.c_void_p)
 
-interpreter_id = _function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
-current_interpreter = _function("PyInterpreterState_Get", ctypes.c_void_p)
+_interpreter_id = _function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
+_current_interpreter = _function("PyInterpreterState_Get", ctypes.c_void_p)
+
+IS_MAIN = not _interpreter_id(_current_interpreter())  # each interpreter imports this module for itself
+
+
+def require_main(what: str) -> None:
+    """Raise where exports cannot be returned: in a subinterpreter.
+
+    Consumers return what they hold by C functions that ask for the lock of the main interpreter (`PyGILState_Ensure`).
+    On a thread of a subinterpreter that waits for itself on Python 3.11; on any other thread objects of one interpreter
+    are freed in another.
+    """
+    if not IS_MAIN:
+        raise InterpreterError(
+            f"{what}: works in the main interpreter only, and this is a subinterpreter, where a consumer that returns "
+            "the memory waits for ever or crashes: pass bytes, or a memoryview (as_memoryview), or export in the main "
+            "interpreter"
+        )
 
 
 def buffer_address(view: memoryview) -> int:

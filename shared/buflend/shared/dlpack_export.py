@@ -18,7 +18,7 @@ from weakref import ref
 
 import numpy as np
 
-from .cpython import capsule_pointer, current_interpreter, interpreter_id
+from .cpython import IS_MAIN, capsule_pointer, require_main
 from .device import CPU, Device
 from .dlpack import (
     FIXED_BITS,
@@ -73,10 +73,12 @@ def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Export:
 
     Raises
     ------
+    InterpreterError
+        In a subinterpreter, where the deleters of NumPy's capsules deadlock.
     BufferError
-        In a subinterpreter, where the deleters of NumPy's capsules deadlock, and for more than 64 dimensions.
+        For more than 64 dimensions.
     """
-    _require_main()
+    require_main("DLPack export")
     if len(tensor.shape) > _MOST_DIMENSIONS:
         raise BufferError(f"shape: got {len(tensor.shape)} dimensions, expected {_MOST_DIMENSIONS} at most")
     if _IS_OLD:
@@ -97,7 +99,7 @@ def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Export:
 
 def bytes_exporter(memory: Memory) -> Export:
     """Return the `__dlpack__` of the bytes of CPU memory: what `exporter` returns, made faster."""
-    if _IS_OLD or not _IS_MAIN:
+    if _IS_OLD or not IS_MAIN:
         return exporter(memory._owner, Tensor(memory._ptr, (memory._bufsize,), (1,), readonly=memory._readonly))
     loan = _loan_at(memory._ptr)
     loan.owner = memory._owner
@@ -111,7 +113,7 @@ def bytes_exporter(memory: Memory) -> Export:
 
 def array_exporter(array: Any) -> Export:
     """Return the `__dlpack__` of the bytes of an ndarray in C order without a base: that of a view, which holds it."""
-    if _IS_OLD or not _IS_MAIN:
+    if _IS_OLD or not IS_MAIN:
         raise BufferError("this export must be made in another way")
     shell = array.view(_u1, Shell) if array.ndim == 1 else Shell(array.nbytes, _u1, array)
     method: Export = shell.__dlpack__
@@ -129,12 +131,6 @@ class Shell(np.ndarray):
 
 _loan_at = ByteLoan.from_address
 _frombuffer, _u1 = np.frombuffer, np.dtype("u1")
-_IS_MAIN = not interpreter_id(current_interpreter())  # each interpreter imports this module for itself
-
-
-def _require_main() -> None:
-    if not _IS_MAIN:
-        raise BufferError("DLPack export works in the main interpreter only: NumPy's deleters deadlock in others")
 
 
 def _shell(owner: object, tensor: Tensor, character: str) -> Any:

@@ -22,6 +22,7 @@ from .cpython import (
     new_capsule,
     raw_calloc,
     raw_free,
+    require_main,
 )
 from .device import CPU, Device
 from .dlpack import (
@@ -37,6 +38,8 @@ from .dlpack_method import Method
 from .exporter import writable_address
 from .loan import Loan
 from .memory import Memory, to_memoryview
+
+require_main("DLPack export")  # before any callback is made; each import tries again, and is told again
 
 _Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 

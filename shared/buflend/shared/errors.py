@@ -69,6 +69,10 @@ class CopyRequiredError(BuflendError, BufferError):
     """What was asked for cannot be given without a copy, and a copy was not allowed."""
 
 
+class InterpreterError(BuflendError, BufferError):
+    """What was asked for needs the main interpreter, and a subinterpreter asks. Caught by either of its bases."""
+
+
 class _Verbatim(str):
     """Text that is shown without quotation marks."""
 

@@ -10,6 +10,7 @@ and a cycle through it would never be freed.
 import gc
 import sys
 from ctypes import addressof
+from itertools import chain
 from types import BuiltinMethodType
 from typing import Any, NamedTuple
 
@@ -125,13 +126,14 @@ def live_exports() -> list[Export]:
     Notes
     -----
     Nothing is recorded when something is lent. The loans are found among all objects of the garbage collector, which
-    takes tens of milliseconds for a million of them; objects that `gc.freeze` has put aside are not found. The
-    collector shows objects that other threads are still making: call it for diagnosis, not beside threads at work.
+    takes tens of milliseconds for a million of them; objects that `gc.freeze` has put aside are not found. Other
+    threads may lend and return meanwhile. On a free-threaded build the collector shows what they are still making, and
+    they fail: call it there where no other thread is at work.
     """
-    objects = gc.get_objects()
+    view = getattr(sys.modules.get(f"{__package__}.dlpack_export"), "Shell", None)
+    objects = _tracked(Loan, Taken, ByteLoan, Anchor, *([view] if view else []))
     kept = _kept_shells(objects)
     found = []
-    view = getattr(sys.modules.get(f"{__package__}.dlpack_export"), "Shell", None)
     for candidate in objects:
         kind = type(candidate)
         if kind is Loan or kind is Taken:
@@ -150,6 +152,22 @@ def live_exports() -> list[Export]:
         elif kind is Anchor and hasattr(candidate, "owner"):
             found.append(Export("view", candidate.owner, addressof(candidate), -1, CPU, 1))
     return found + _by_arrow()
+
+
+def _tracked(*loans: type) -> list[Any]:
+    """Return those of the collector's objects that say what is lent: of these classes, what keeps shells, and methods.
+
+    The collector shows half-made tuples, too, and who makes one fails where somebody else holds it. So none but ours
+    and what can be called is ever held, and all are looked through by compiled code that no other thread interrupts.
+    """
+    kinds: set[type] = set(loans)
+    ahead: list[type] = [Keeper]
+    while ahead:
+        kinds.add(kind := ahead.pop())
+        ahead += kind.__subclasses__()
+    objects = [one for one in gc.get_referrers(*kinds) if type(one) in kinds]  # an instance refers to its class
+    called = list(filter(callable, chain.from_iterable(map(gc.get_objects, (None,)))))
+    return objects + [one for one in called if type(one) is BuiltinMethodType]
 
 
 def _by_arrow() -> "list[Export]":
@@ -182,8 +200,14 @@ def _kept_shells(objects: list[Any]) -> dict[int, int]:
     return kept
 
 
-# References to a shell that are neither an export's nor kept for the next: a local name, and getrefcount's argument.
-_LOOKING = 2
+def _looking() -> int:
+    one = object()
+    return sys.getrefcount(one)
+
+
+# References to a shell that are neither an export's nor kept for the next: a local name and getrefcount's argument, of
+# which a newer interpreter counts but one.
+_LOOKING = _looking()
 _LISTED = _LOOKING + 1  # of a shell that is found in a list of objects
 
 
