@@ -20,7 +20,7 @@ from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import offers
 from .buffer import checked
 from .column import Column
-from .dlpack import ask, read_ordered
+from .dlpack import ask, exporter, read_ordered
 from .metadata import pack, unpack
 from .piece import NO_NULLS, Piece, Type
 
@@ -88,15 +88,6 @@ def export(column: Column, *, copy: bool | None = None, **options: Any) -> objec
     array = _copied(pieces, column._type)
     tensor = Tensor(array.ctypes.data, (len(array),), (1,), triple)
     return exporter()(array, tensor, fresh=True)(copy=copy, **options)
-
-
-def exporter() -> Any:
-    """Return `shared`'s maker of `__dlpack__` methods: through NumPy where it can be imported."""
-    try:
-        from ..shared.dlpack_export import exporter
-    except ImportError:  # no NumPy
-        from ..shared.dlpack_light import exporter
-    return exporter
 
 
 def _copied(pieces: "Sequence[Piece]", type: Type) -> "NDArray[Any]":  # noqa: A002 - the record's name

@@ -4,6 +4,7 @@ Lives here: what a buffer exports (unsigned bytes) and how a producer is asked. 
 which are `shared`'s.
 """
 
+import sys
 from typing import Any
 
 from ..shared.access import stream_of
@@ -19,13 +20,35 @@ from .native import Native, native_of, unanswered
 
 def method(memory: Memory) -> Any:
     """Return the `__dlpack__` of a block of memory: one dimension of unsigned bytes."""
-    try:
-        if memory._device is CPU:
+    if memory._device is CPU and not _is_missing:
+        try:
             return of_bytes(memory)
-        from ..shared.dlpack_export import exporter
-    except ImportError:  # no NumPy
-        from ..shared.dlpack_light import exporter
-    return exporter(memory.owner, tensor_of(memory))
+        except ImportError:  # no NumPy
+            pass
+    return exporter()(memory.owner, tensor_of(memory))
+
+
+_is_missing = False  # NumPy, as far as was seen
+
+
+def exporter() -> Any:
+    """Return `shared`'s maker of `__dlpack__` methods: through NumPy where it can be imported.
+
+    Where it cannot, that is tried again only when somebody has imported NumPy: an import that fails takes a lock each
+    time, and a process that forks meanwhile would leave it locked in the child.
+    """
+    global _is_missing  # noqa: PLW0603 - one fact of the process
+    if not _is_missing or sys.modules.get("numpy") is not None:
+        try:
+            from ..shared.dlpack_export import exporter as through_numpy
+        except ImportError:
+            _is_missing = True
+        else:
+            _is_missing = False
+            return through_numpy
+    from ..shared.dlpack_light import exporter as by_callbacks
+
+    return by_callbacks
 
 
 def tensor_of(memory: Memory) -> Tensor:

@@ -20,6 +20,7 @@ from . import column_dlpack
 from .array_interface import NAME
 from .column_array import says_itself, value_dtype
 from .cuda_array_interface import NAME as CUDA_NAME
+from .dlpack import exporter
 from .nulls import count
 from .offer import AbsentError
 
@@ -178,10 +179,10 @@ def export(table: "Table", *, copy: bool | None = None, **options: Any) -> objec
     if found is not None and found.dtype.str[0] in (*NATIVE, "|", "=") and not any(s % width for s in found.strides):
         strides = found.strides[0] // width, found.strides[1] // width
         tensor = Tensor(found.ptr, found.shape, strides, triple, found.device, found.readonly, found.stream)
-        return column_dlpack.exporter()(found.owner, tensor)(copy=copy, **options)
+        return exporter()(found.owner, tensor)(copy=copy, **options)
     if copy is False:
         raise BufferError("copy=False: the columns are no one array as they lie, and become one only in a copy")
     array = np.ascontiguousarray(to_array(table, None, None))
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     tensor = Tensor(array.ctypes.data, array.shape, (array.shape[1], 1), triple)
-    return column_dlpack.exporter()(array, tensor, fresh=True)(copy=copy, **options)
+    return exporter()(array, tensor, fresh=True)(copy=copy, **options)
