@@ -75,6 +75,23 @@ def test_what_was_dropped_is_released_before_its_capsule_is_used_again() -> None
     assert returned == [1] * 100
 
 
+def test_no_capsule_is_made_where_one_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[int] = []
+    for _ in range(4):
+        array_capsule(numbers(returned, 1))
+    made: list[object] = []
+    make = arrow_release._new_capsule
+
+    def counted(kind: Any) -> Any:
+        made.append(kind)
+        return make(kind)
+
+    monkeypatch.setattr(arrow_release, "_new_capsule", counted)
+    for _ in range(20):
+        array_capsule(numbers(returned, 1))
+    assert not made
+
+
 def test_what_was_moved_out_lives_on() -> None:
     returned: list[int] = []
     moved = []

@@ -1,13 +1,18 @@
 """What two threads do to the tables of the library at once, one step of the other put between two of the one."""
 
+import inspect
 import sys
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from buflend.shared import arrow_release
+from buflend.shared import arrow_export, arrow_release, arrow_stream_export
+from buflend.shared.arrow_c import Data, Field
 
 from .conftest import Run
+from .only import CONTENT, Owner
 
 
 def test_what_is_parked_during_a_collection_stays_parked() -> None:
@@ -46,6 +51,67 @@ def test_what_another_thread_takes_during_a_collection() -> None:
     arrow_release._unpark("start", {}, (parked,), before)
     assert not before
     assert not parked
+
+
+class Interrupt:
+    """Raises in functions of a name at their n-th line within the first `try`, once, as the handler of a signal may.
+
+    What is raised in the call above it ends the callback, and between the two no handler runs.
+    """
+
+    def __init__(self, name: str, after: int) -> None:
+        self.name, self.after, self.raised = name, after, False
+
+    def __call__(self, frame: Any, event: str, _: object) -> Any:
+        if frame.f_code.co_name != self.name or "arrow_" not in frame.f_code.co_filename:
+            return None
+        lines, first = inspect.getsourcelines(frame.f_code)
+        above = next(i for i, line in enumerate(lines) if line.strip() == "try:")
+        if event == "line" and not self.raised and frame.f_lineno > first + above + 1:
+            self.after -= 1
+            if self.after < 0:
+                self.raised = True
+                raise KeyboardInterrupt
+        return self
+
+
+def array() -> tuple[object, list[int]]:
+    returned: list[int] = []
+    owner = Owner(returned, CONTENT)
+    parts = tuple(Data(8, (None, (owner.address, owner))) for _ in range(2))
+    return arrow_export.array_capsule(Data(8, (None,), children=parts)), returned
+
+
+def stream() -> tuple[object, list[int]]:
+    returned: list[int] = []
+    owner = Owner(returned, CONTENT)
+    chunks = [Data(8, (None,), children=(Data(8, (None, (owner.address, owner))),)) for _ in range(2)]
+    return arrow_stream_export.stream_capsule(Field("+s", children=(Field("l", "x"),)), chunks), returned
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters see what a trace function raises elsewhere")
+@pytest.mark.parametrize("after", range(25))
+@pytest.mark.parametrize("name", ["release", "destructor"])
+@pytest.mark.parametrize("make", [array, stream])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signals_handler_raises_within_a_callback(
+    make: Callable[[], tuple[object, list[int]]], name: str, after: int
+) -> None:
+    arrow_release.flush()
+    capsule, returned = make()
+    interrupt = Interrupt(name, after)
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        del capsule
+        arrow_release.flush()
+    finally:
+        sys.settrace(before)
+    assert returned == [1]
+    assert not arrow_release._live
+    assert not arrow_release._blocks
+    if after < 3:
+        assert interrupt.raised
 
 
 LOOK = """

@@ -11,11 +11,13 @@ A callback may run with an exception pending, on any thread, while modules are c
 - its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
 - what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
   does nothing;
+- what a signal's handler raises in between is not the end of it;
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
-What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, and a
-consumer that releases after the interpreter is gone calls Python code that is no more.
+What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, one that
+a signal's handler raises in the first statement ends the callback, and a consumer that releases after the
+interpreter is gone calls Python code that is no more.
 """
 
 import ctypes
@@ -63,15 +65,18 @@ def _unpark(
     _: object,
     parked: "tuple[deque[Any], ...]" = (schemas, arrays, _parked),
     before: "deque[object]" = _parked_before,
+    span: Any = range,
+    count: Any = len,
+    empty: Any = IndexError,
 ) -> None:
     # Not what was parked just now: a collection may come between an export and its refusal.
     if phase == "start":
         before.clear()
         for each in parked:
-            for _ in range(len(each)):
+            for _ in span(count(each)):
                 try:  # one by one: what another thread parks meanwhile stays
                     before.append(each.popleft())
-                except IndexError:  # another thread took it
+                except empty:  # another thread took it
                     break
 
 
@@ -82,6 +87,11 @@ def flush() -> None:
     """Drop the capsules that are parked, so that unused ones return their memory now."""
     for each in (schemas, arrays, _parked, _parked_before):
         each.clear()
+
+
+# A signal's handler that raises, Ctrl-C's say, may do so at any step of a callback. What such a callback has to do is
+# tried once more then; Arrow C++ would abort the process where `release` stays set. The exception is not passed on.
+TWICE = (False, True)
 
 
 def thunk(kind: Any, callback: Callable[..., Any]) -> int:
@@ -121,20 +131,29 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
         children: int = word_of(kind.children),
         dictionary: int = word_of(kind.dictionary),
         span: Any = range,
+        twice: tuple[bool, bool] = TWICE,
+        anything: Any = BaseException,
     ) -> None:
         clear()
-        if not address:
-            return
-        words = words_at(address)
-        if not words[own]:
-            return
-        # Each part by its own release, which is NULL where the part was moved out.
-        parts = [at(words[children] + 8 * i).value for i in span(words[n_children])]
-        for part in [*parts, words[dictionary]]:
-            if part and words_at(part)[own]:
-                call(words_at(part)[own])(part)
-        words[own] = 0
-        forget(words[own + 1], None)
+        number = 0
+        for is_last in twice:
+            try:
+                words = words_at(address) if address else None
+                if words and words[own]:
+                    number = words[own + 1]
+                    # Each part by its own release, which is NULL where the part was moved out.
+                    parts = [at(words[children] + 8 * i).value for i in span(words[n_children])]
+                    for part in [*parts, words[dictionary]]:
+                        if part and words_at(part)[own]:
+                            call(words_at(part)[own])(part)
+                    words[own] = 0
+                if number:
+                    forget(number, None)
+            except anything:
+                if is_last:
+                    raise
+            else:
+                return
 
     return thunk(Release, release)
 
@@ -146,11 +165,21 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
         take: Any = _blocks.pop,
         call: Any = Release,
         own: int = RELEASE_AT[kind],
+        twice: tuple[bool, bool] = TWICE,
+        anything: Any = BaseException,
     ) -> None:
         clear()
-        block = take(capsule, None)
-        if block is not None and block[own]:
-            call(block[own])(block.buffer_info()[0])
+        block = None
+        for is_last in twice:
+            try:
+                block = block or take(capsule, None)
+                if block is not None and block[own]:
+                    call(block[own])(block.buffer_info()[0])
+            except anything:
+                if is_last:
+                    raise
+            else:
+                return
 
     return thunk(_Destructor, destructor)
 
@@ -169,7 +198,8 @@ def _new_capsule(kind: type[ctypes.Structure]) -> "tuple[object, array[int]]":
     return capsule, block
 
 
-_OURS = getrefcount([object()][0])  # references to a parked capsule that nobody else holds: 2, one of them its entry's
+_entry = [object()]
+_OURS = getrefcount(_entry[0])  # references to a parked capsule that nobody else holds: its entry's, and the argument's
 
 
 def next_flat(kind: type[ctypes.Structure], parked: "deque[_Parked]", own: int) -> _Parked:

@@ -21,7 +21,7 @@ from .arrow_c import (
     Field,
 )
 from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
-from .arrow_release import AS_WORDS, RELEASE_AT, Release, _live, filled_capsule, next_number, thunk
+from .arrow_release import AS_WORDS, RELEASE_AT, TWICE, Release, _live, filled_capsule, next_number, thunk
 from .cpython import clear_error
 from .device import Device
 
@@ -124,19 +124,26 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         forget: Any = _live.pop,
         own: int = RELEASE_AT[kind],
         own_of_chunk: int = RELEASE_AT[chunk],
+        twice: tuple[bool, bool] = TWICE,
+        anything: Any = BaseException,
     ) -> None:
         clear()
-        if not address:
-            return
-        words = words_at(address)
-        if not words[own]:
-            return
-        stream = forget(words[own + 1], None)
-        words[own] = 0
-        if stream is not None:
-            for block in stream.chunks:
-                if block[own_of_chunk]:  # not handed over
-                    call(block[own_of_chunk])(block.buffer_info()[0])
+        stream = None
+        for is_last in twice:
+            try:
+                words = words_at(address) if address else None
+                if words and words[own]:
+                    stream = stream or forget(words[own + 1], None)
+                    words[own] = 0
+                if stream is not None:
+                    for block in stream.chunks:
+                        if block[own_of_chunk]:  # not handed over
+                            call(block[own_of_chunk])(block.buffer_info()[0])
+            except anything:
+                if is_last:
+                    raise
+            else:
+                return
 
     return thunk(Release, release)
 
