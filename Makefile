@@ -44,7 +44,7 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy asv_bench/bars.py asv_bench/endure.py asv_bench/turns.py asv_bench/gpu_check tests/typing_cases.py
+	$(BIN)/mypy asv_bench/bars.py asv_bench/endure.py asv_bench/once.py asv_bench/turns.py asv_bench/gpu_check tests/typing_cases.py
 	$(BIN)/mypy -p benchmarks
 
 bars: $(VENV)/.bars

@@ -60,6 +60,18 @@ def test_every_exchange_on_a_debug_allocator(package: str, tmp_path: Path) -> No
     assert done.stdout.splitlines()[-1] == "done"
 
 
+def test_once_runs_what_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = {"this": ("numpy", "array.__setitem__(0, array[0] + 1)"), "that": ("another", "nothing()")}
+    made = exchanges.names("numpy")
+    monkeypatch.setattr(exchanges, "EXCHANGES", table)
+    monkeypatch.setattr(exchanges, "names", lambda _: made)
+    once = importlib.import_module("once")
+    once.main("numpy", "0")
+    assert made["array"][0] == 0
+    once.main("numpy", "3")
+    assert made["array"][0] == 3
+
+
 def test_the_table_names_every_way_of_the_library() -> None:
     spoken = " ".join(statement for _, statement in exchanges.EXCHANGES.values())
     methods = {

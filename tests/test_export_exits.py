@@ -272,10 +272,12 @@ valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyC
 at_exit = ctypes.CDLL(None).__cxa_atexit
 at_exit.argtypes = [ctypes.c_void_p] * 3
 names = {b"dltensor": (b"used_dltensor", 56), b"dltensor_versioned": (b"used_dltensor_versioned", 16)}
-held = []
+held, late = [], []
 
 @atexit.register  # before those of the library: runs after them
 def leave():
+    for each in late:
+        consume(each())
     for address, field in held:
         at_exit(ctypes.c_void_p.from_address(address + field).value, address, None)
 
@@ -287,8 +289,8 @@ def consume(capsule):
 """
 
 
-def leave(code: str) -> None:
-    """Run code in a fresh interpreter, which must leave with status 0 and say nothing."""
+def leave(code: str, status: int = 0) -> None:
+    """Run code in a fresh interpreter, which must leave with a status and say nothing."""
     from .conftest import ROOTS
 
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
@@ -309,7 +311,7 @@ def leave(code: str) -> None:
         os.killpg(started.pid, signal.SIGKILL)
         started.communicate()
         pytest.fail("it did not leave within 30 s")
-    assert (started.returncode, errors) == (0, "")
+    assert (started.returncode, errors) == (status, "")
     assert output == "at the end\n"
 
 
@@ -365,6 +367,12 @@ CAPSULES = [name for name in EXPORTS if "capsule" in name and "Arrow" not in nam
 @exports(*(name for name in CAPSULES if not name.startswith("a buffer")))
 def test_returned_when_the_interpreter_is_gone(name: str) -> None:
     leave(program(name, "consume(take()); consume(take())").replace(PRELUDE, PRELUDE + AFTER))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="__cxa_atexit is the C library's of Linux")
+@exports("legacy capsule", "CUDA capsule", "capsule without NumPy", "legacy capsule without NumPy")
+def test_lent_at_exit_and_returned_when_the_interpreter_is_gone(name: str) -> None:
+    leave(program(name, "consume(take()); late.append(take)").replace(PRELUDE, PRELUDE + AFTER))
 
 
 def test_a_crash_would_be_seen() -> None:

@@ -105,6 +105,7 @@ def _disarm(nothing: int = address_of("Py_IsInitialized")) -> None:
     """Make the deleters of what is still lent do nothing: after this, Python code can no longer be called."""
     for _, field, _ in list(_live.values()):
         ctypes.c_void_p.from_address(field).value = nothing
+    _DELETER.update(dict.fromkeys(_DELETER, nothing))  # of what is lent from now on, by others' functions at exit
 
 
 class _Light(Method):
