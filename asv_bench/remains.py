@@ -135,7 +135,7 @@ def _verdict(grown: dict[str, int], count: int, traced: int) -> str:
         "resident": max(count * LEAST, PAGES),
         "traced": max(traced * LEAST, PAGES // 32),
         "references": SLACK,
-        "blocks": SLACK + count // 1000,
+        "blocks": 5 * SLACK + count // 1000,
         "objects": SLACK,
         "files": 0,
         "live": 0,
