@@ -70,7 +70,7 @@ EXCHANGES = {
     "as_column of Arrow capsules": ("numpy", "as_column(buffer_of_arrow)"),
     "as_column of a stream": ("numpy", "as_column(chunked_of_arrow)"),
     "as_column of pyarrow's": ("pyarrow", "as_column(pyarrow.array([1, None, 3]))"),
-    "as_column of pandas'": ("pandas", "as_column(series.copy())"),
+    "as_column of pandas'": ("pandas", "as_column(pandas.Series([0.5, None, 2.5]))"),
     "as_column of polars'": ("polars", "as_column(polars_series)"),
     "numpy.from_dlpack of a column": ("numpy", "numpy.from_dlpack(column)"),
     "numpy.asarray of a column": ("numpy", "numpy.asarray(column)"),
@@ -87,7 +87,7 @@ EXCHANGES = {
     # Tables.
     "as_table of arrays": ("numpy", "as_table({'n': array, 'x': array})"),
     "as_table of a stream": ("numpy", "as_table(table_of_arrow)"),
-    "as_table of pandas'": ("pandas", "as_table(frame.copy())"),
+    "as_table of pandas'": ("pandas", "as_table(new_frame())"),
     "as_table of pyarrow's": ("pyarrow", "as_table(pyarrow_table)"),
     "as_table of polars'": ("polars", "as_table(polars_frame)"),
     "numpy.asarray of a table": ("numpy", "numpy.asarray(numbers)"),
@@ -108,7 +108,7 @@ EXCHANGES = {
     "pandas' from_dataframe": ("pandas", "pandas.api.interchange.from_dataframe(table)"),
     "dataframe_to_ndarrays of a table": ("numpy", "dataframe_to_ndarrays(table)"),
     "minimal.dataframe_to_ndarrays of a table": ("numpy", "minimal.dataframe_to_ndarrays(table)"),
-    "minimal.dataframe_to_ndarrays of pandas'": ("pandas", "minimal.dataframe_to_ndarrays(frame.copy())"),
+    "minimal.dataframe_to_ndarrays of pandas'": ("pandas", "minimal.dataframe_to_ndarrays(new_frame())"),
     "minimal.dataframe_to_ndarrays of pyarrow's": ("pyarrow", "minimal.dataframe_to_ndarrays(pyarrow_table)"),
     "pickle of a table": ("numpy", "pickle.loads(pickle.dumps(table, 5))"),
     # What is refused, and what fails.
@@ -304,8 +304,8 @@ def names(package: str) -> dict[str, Any]:
     import_module(package)
     if package == "pandas":
         pandas = given["pandas"]
-        given["frame"] = pandas.DataFrame({"n": [1, 2, 3], "x": [0.5, None, 2.5], "t": ["a", None, "c"]})
-        given["series"] = given["frame"]["x"]
+        values = {"n": [1, 2, 3], "x": [0.5, None, 2.5], "t": ["a", None, "c"]}
+        given["new_frame"] = lambda: pandas.DataFrame(values)
     elif package == "pyarrow":
         given["pyarrow_table"] = given["pyarrow"].table({"n": [1, None, 3], "t": ["a", None, "c"]})
     elif package == "polars":
