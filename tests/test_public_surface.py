@@ -21,6 +21,7 @@ SHARED = {
     "Device": (tuple,),
     "DeviceError": (buflend.shared.BuflendError, BufferError),
     "DeviceType": (int,),
+    "InterpreterError": (buflend.shared.BuflendError, BufferError),
     "ProducerError": (buflend.shared.BuflendError, ValueError),
     "STATIC": (),
 }

@@ -5,19 +5,29 @@ imported when the first array is made, and by the modules that make arrays only.
 """
 
 from .device import CPU, Device
-from .errors import BuflendError, CopyRequiredError, DeviceError, ProducerError
+from .errors import BuflendError, CopyRequiredError, DeviceError, InterpreterError, ProducerError
 from .memory import STATIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .devicetype import DeviceType
 
-__all__ = ["CPU", "STATIC", "BuflendError", "CopyRequiredError", "Device", "DeviceError", "DeviceType", "ProducerError"]
+__all__ = [
+    "CPU",
+    "STATIC",
+    "BuflendError",
+    "CopyRequiredError",
+    "Device",
+    "DeviceError",
+    "DeviceType",
+    "InterpreterError",
+    "ProducerError",
+]
 
 __version__ = "0.1.0"
 
 # Tracebacks and reprs show the name a user imports, not the private file.
-for _public in (BuflendError, CopyRequiredError, Device, DeviceError, ProducerError):
+for _public in (BuflendError, CopyRequiredError, Device, DeviceError, InterpreterError, ProducerError):
     _public.__module__ = __name__
 del _public
 

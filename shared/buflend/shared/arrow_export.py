@@ -163,18 +163,18 @@ def exporter(field: Field, data: Data) -> Callable[[], tuple[object, object]]:
 
     def export() -> tuple[object, object]:
         first = next_flat(ArrowSchema, schemas, SCHEMA_RELEASE)
-        block = first[1]
+        lent, block, _ = first  # held by a name before it is parked, or another thread would take it for a free one
         block[:] = schema_words
         first[2] = block[_SCHEMA_NUMBER] = number = next_number()
         _live[number] = schema_kept
         schemas.append(first)
         second = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
-        block = second[1]
+        also_lent, block, _ = second
         block[:] = array_words
         second[2] = block[_ARRAY_NUMBER] = number = next_number()
         _live[number] = array_kept
         arrays.append(second)
-        return first[0], second[0]
+        return lent, also_lent
 
     return export
 
@@ -185,12 +185,12 @@ def schema_capsule(field: Field) -> object:
         return filled_capsule(ArrowSchema, fill_schema, prepare_schema(field))
     words, kept, _, _ = _flat_schema(field)
     entry = next_flat(ArrowSchema, schemas, SCHEMA_RELEASE)
-    block = entry[1]
+    capsule, block, _ = entry  # as above
     block[:] = words
     entry[2] = block[_SCHEMA_NUMBER] = number = next_number()
     _live[number] = kept
     schemas.append(entry)
-    return entry[0]
+    return capsule
 
 
 def array_capsule(data: Data) -> object:
@@ -198,10 +198,11 @@ def array_capsule(data: Data) -> object:
     if data.children or data.dictionary:
         return filled_capsule(ArrowArray, fill_array, prepare_array(data))
     entry = next_flat(ArrowArray, arrays, ARRAY_RELEASE)
+    capsule, block, _ = entry  # as above
     entry[2] = number = next_number()
-    _live[number] = _write_array(entry[1], data, number)
+    _live[number] = _write_array(block, data, number)
     arrays.append(entry)
-    return entry[0]
+    return capsule
 
 
 def device_array_capsule(data: Data | Prepared, device: Device) -> object:
