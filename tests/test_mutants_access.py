@@ -109,8 +109,8 @@ MUTANTS = [
     Mutant(
         "strided-array-writable",
         MAXIMAL + "column_ndarray.py",
-        "owner=array, readonly=not array.flags.writeable)",
-        "owner=array)",
+        "owner=owner, readonly=not array.flags.writeable), max",
+        "owner=owner), max",
         (TABLE_ARRAY + "test_writing_goes_through_only_where_every_column_may_be_written",),
         "an array that refuses is written to",
     ),
@@ -142,7 +142,7 @@ MUTANTS = [
     Mutant(
         "interface-writable",
         SHARED + "array_interface.py",
-        "Block(max(ptr, 0), nbytes, bool(readonly))",
+        "Block(max(ptr, 0), nbytes, readonly)",
         "Block(max(ptr, 0), nbytes, False)",
         (COLUMN_INTERFACE + "TestInterface::test_strides",),
         "what the interface forbids is written to",

@@ -317,8 +317,8 @@ NUMBERS = [
     Mutant(
         "stream-0-taken",
         MAXIMAL + "cuda_array_interface.py",
-        "not 0 < stream < HANDLES",
-        "not 0 <= stream < HANDLES",
+        "not 0 < handle < HANDLES",
+        "not 0 <= handle < HANDLES",
         (STREAMS + "TestCudaArrayInterface::test_zero_is_forbidden[buffer]",),
         "0 may be the legacy stream or the thread's: the standard forbids it",
     ),

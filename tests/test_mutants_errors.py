@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "keyboard-interrupt-is-a-producers-fault",
         SHARED + "memory.py",
-        "    if isinstance(error, EXITS):\n        raise error\n",
+        "        if isinstance(error, EXITS):\n            raise error\n",
         "",
         (BUFFER + "TestAsBuffer::test_an_interrupt_is_not_the_producers_fault",),
         "Ctrl-C does not end the program",
@@ -126,7 +126,7 @@ MUTANTS = [
     Mutant(
         "our-own-errors-are-a-producers",
         SHARED + "context.py",
-        "        if isinstance(error, BuflendError):\n            return error\n",
+        "            if isinstance(error, BuflendError):\n                return error\n",
         "",
         (REFUSALS + "TestCopies::test_a_refusal_of_ours_stays_one",),
         "a refusal of a copy is told as a fault",

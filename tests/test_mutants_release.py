@@ -328,7 +328,7 @@ MUTANTS = [
     Mutant(
         "array-of-a-column-without-owner",
         MAXIMAL + "column_ndarray.py",
-        "Buffer(low, bufsize, owner=array,",
+        "Buffer(low, bufsize, owner=owner,",
         "Buffer(low, bufsize, owner=array.shape,",
         (COLUMN_INTERFACE + "TestInterface::test_exported_memory_is_held_against_what_is_described",),
         "a column outlives its memory",

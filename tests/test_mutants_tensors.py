@@ -199,8 +199,8 @@ MUTANTS = [
     Mutant(
         "capsule-of-any-name-of-dlpack",
         SHARED + "dlpack_import.py",
-        "        if not versioned and not capsule_is_valid(capsule, LEGACY):\n",
-        "        if False:\n",
+        "    if not versioned and not capsule_is_valid(capsule, LEGACY):\n",
+        "    if False:\n",
         (DLPACK_IMPORT + "TestCapsules::test_another_name[dltensor_versioned2]",),
         "a used capsule is read: its memory may be gone",
     ),

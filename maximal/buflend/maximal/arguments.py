@@ -4,6 +4,7 @@ Lives here: the meaning of single arguments. Must not know: buffers' sizes, whic
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from operator import index
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import Memory
 from .piece import MASKS, Type
 
+_MOST_PARTS = 2**20  # of one column; more is nonsense, or has no end
 MOST = 2**63 - 1  # elements and bytes, as Arrow's structs have them
 
 # Kinds whose elements can be sentinels -> what a sentinel of theirs is.
@@ -38,7 +40,7 @@ def integer(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
         number = index(value)
     except TypeError:
         number = None
-    if number is None or isinstance(value, bool):
+    if number is None or type(value) is bool:
         raise TypeError(f"{name}: got {value!r}, expected an integer")
     if not least <= number <= most:
         raise ValueError(f"{name}: got {number}, expected {least} to {most}")
@@ -47,14 +49,15 @@ def integer(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 
 def text(value: Any, name: str) -> str:
     """Return a text."""
-    if not isinstance(value, str):
+    if not issubclass(type(value), str):
         raise TypeError(f"{name}: got {value!r}, expected text")
-    return value
+    return str.__getitem__(value, slice(None))
 
 
 def dtype(given: Any, *, categorical: bool) -> Dtype:
     """Return the type that a format string or four values name."""
-    if isinstance(given, str):
+    if issubclass(type(given), str):
+        given = text(given, "dtype")
         layout = parse_format(given)
         given = (DtypeKind.CATEGORICAL if categorical else layout.kind, layout.bits, given, "=")
     try:
@@ -88,8 +91,12 @@ def null(given: Any, type: Type) -> tuple[NullKind, Any]:  # noqa: A002 - the re
     except (TypeError, ValueError):
         raise TypeError(f"null: got {given!r}, expected a pair (null kind, value)") from None
     marked, kind = NullKind(integer(number, "null[0]")), type.dtype.kind
+    if isinstance(value, int):
+        value = index(value)
     if marked in MASKS:
-        allowed, expected = value in (0, 1) and kind not in _WITHOUT_MASK, "0 or 1, on a type that has a mask"
+        bit = next((number for number in (0, 1) if number == value), None)  # what equals it may be more than that
+        allowed, expected = bit is not None and kind not in _WITHOUT_MASK, "0 or 1, on a type that has a mask"
+        value = value if bit is None else bit
     elif marked == NullKind.USE_NAN:
         allowed, expected = kind in _WITH_NAN, "a column of floats or times"
     elif marked == NullKind.USE_SENTINEL:
@@ -106,7 +113,7 @@ def stride(given: Any, type: Type) -> int:  # noqa: A002
     """Return the bytes from one element to the next."""
     if given is None:
         return type.width
-    if not isinstance(given, Iterable) or len(values := tuple(given)) != 1 or not type.width:
+    if not isinstance(given, Iterable) or len(values := tuple(islice(given, 2))) != 1 or not type.width:
         raise TypeError(f"strides: got {given!r}, expected a tuple of one integer, for elements of whole bytes")
     return integer(values[0], "strides[0]", -MOST)
 
@@ -114,15 +121,15 @@ def stride(given: Any, type: Type) -> int:  # noqa: A002
 def buffers(given: dict[str, Any]) -> dict[str, Any]:
     """Return the buffers that were passed."""
     for name, buffer in given.items():
-        if buffer is not None and not isinstance(buffer, Memory):
-            kind = buffer.__class__.__name__
+        if buffer is not None and not issubclass(type(buffer), Memory):
+            kind = type(buffer).__name__
             raise TypeError(f"{name}: got {kind}, expected a Buffer; as_buffer makes one of what owns memory")
     return {name: buffer for name, buffer in given.items() if buffer is not None}
 
 
 def instances(given: Any, kind: type, name: str) -> tuple[Any, ...]:
     """Return a sequence whose items are all of a kind."""
-    found = tuple(given) if isinstance(given, Iterable) else (None,)
-    if not all(isinstance(item, kind) for item in found):
+    found = tuple(islice(given, _MOST_PARTS)) if isinstance(given, Iterable) else (None,)
+    if not all(issubclass(type(item), kind) for item in found):
         raise TypeError(f"{name}: got {given!r}, expected a sequence of {kind.__name__}s")
     return found

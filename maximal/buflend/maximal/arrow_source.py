@@ -61,9 +61,9 @@ def read(obj: Any) -> Chunks | None:
 
 
 def _pair(given: Any) -> tuple[object, object]:
-    if not isinstance(given, tuple) or len(given) != 2:
+    if not issubclass(type(given), tuple) or tuple.__len__(given) != 2:
         raise ProducerError("Arrow capsules", got=given, expected="a tuple of two, schema and array")
-    return given
+    return tuple.__getitem__(given, slice(None))
 
 
 def _one(array: Imported) -> Chunks:

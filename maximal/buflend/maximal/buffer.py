@@ -247,8 +247,8 @@ def as_buffer(obj: object) -> Buffer:
         return made
     if issubclass(type(obj), Buffer):
         return obj  # type: ignore[return-value]
-    if isinstance(obj, memory.Memory) and issubclass(type(obj), memory.Memory):
-        return memory.share(Buffer, obj)
+    if issubclass(type(obj), memory.Memory):
+        return memory.share(Buffer, obj)  # type: ignore[arg-type]
     return _answered(obj, _LADDER)
 
 
@@ -310,11 +310,10 @@ def as_ndarray(
     Parameters, result and errors are those of `buflend.minimal.as_ndarray`; what `as_buffer` of this package reads is
     taken.
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
+    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
     if shape is None and strides is None and type(offset) is int and not offset:
-        return arrays.whole_ndarray(buffer, dtype)
-    return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
+        return arrays.whole_ndarray(lent, dtype)
+    return arrays.to_ndarray(lent, dtype, shape, strides, offset)
 
 
 def as_cupy(
@@ -331,9 +330,10 @@ def as_cupy(
     taken. The work that CuPy's current stream gets from now on comes behind what the producer has queued, and the host
     does not wait.
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer) if native.reader(type(buffer)) else _answered(buffer, _UNORDERED)
-    return arrays.to_cupy(buffer, dtype, shape, strides, offset)
+    lent: Any = buffer
+    if not issubclass(type(buffer), memory.Memory):
+        lent = as_buffer(buffer) if native.reader(type(buffer)) else _answered(buffer, _UNORDERED)
+    return arrays.to_cupy(lent, dtype, shape, strides, offset)
 
 
 def as_memoryview(buffer: object) -> memoryview:
@@ -342,6 +342,5 @@ def as_memoryview(buffer: object) -> memoryview:
     Parameters, result and errors are those of `buflend.minimal.as_memoryview`; what `as_buffer` of this package reads
     is taken.
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
-    return memory.to_memoryview(buffer)
+    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
+    return memory.to_memoryview(lent)

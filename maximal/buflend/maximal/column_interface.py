@@ -14,7 +14,7 @@ from ..shared.array_interface import Block, Layout, read_layout
 from ..shared.arrays import to_ndarray
 from ..shared.chunk import Dtype
 from ..shared.device import CPU, Device, device_name
-from ..shared.errors import ProducerError, raised
+from ..shared.errors import EXITS, ProducerError, raised
 from ..shared.exporter import exported, view_address
 from ..shared.interchange import DtypeKind, NullKind
 from ..shared.memory import foreign_integer
@@ -171,10 +171,12 @@ def from_cuda_interface(obj: Any, *, allow_copy: bool = True) -> Column | None: 
 def _typed(found: Any, whose: str) -> tuple[Layout, "np.dtype[Any]"]:
     """Return what an interface says, and NumPy's dtype of an item."""
     layout = read_layout(found, whose)
-    typestr, descr = found["typestr"], found.get("descr")
+    typestr, descr = layout.typestr, found.get("descr")
     try:
-        dtype = np.dtype(descr if descr and typestr[1] == "V" else typestr)
-    except (TypeError, ValueError):
+        dtype = np.dtype(descr if typestr[1] == "V" and descr else typestr)
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - a foreign description may raise anything
         dtype = np.dtype(object)
     if dtype.hasobject or dtype.itemsize != layout.width:
         raise ProducerError(f"{whose}['typestr']", got=(typestr, descr), expected="a type of NumPy, of plain data")
@@ -203,9 +205,10 @@ def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
         return column
     found, whose = ask_interface(mask, name), f"{name}['mask']"
     piece = column._pieces[0]
-    if not isinstance(found, dict) or piece.null != NO_NULLS:
+    if type(found) is not dict or piece.null != NO_NULLS:
         raise ProducerError(whose, got=mask, expected=f"None, or an object with {name} beside numbers")
-    bits = str(found.get("typestr"))[1:] == "t1"  # of these the shape counts bits
+    # Of bits the shape counts bits.
+    bits = type(found.get("typestr")) is str and found["typestr"] in _BIT_TYPES
     layout, _ = _typed({**found, "typestr": "|u1"} if bits else found, whose)
     size, stride, reach = _line(layout, whose)
     if layout.block is None or layout.width != 1 or size < piece.size or (bits and stride != 1):
@@ -228,6 +231,9 @@ def _with_mask(column: Column, mask: Any, name: str, device: Device) -> Column:
     return Column._make(column._type, (masked,))
 
 
+_BIT_TYPES = ("|t1", "<t1", ">t1", "=t1")
+
+
 def from_exporter(obj: Any, *, allow_copy: bool = True) -> Column | None:
     """Return a column over what an object exports by the buffer protocol, None where it exports nothing.
 
@@ -237,7 +243,9 @@ def from_exporter(obj: Any, *, allow_copy: bool = True) -> Column | None:
         view = memoryview(obj)
     except TypeError:
         return None
-    except Exception as error:
+    except EXITS:
+        raise
+    except BaseException as error:
         raise ProducerError("buffer protocol", got=raised(error), expected="an exported buffer") from error
     try:
         array = np.asarray(view)

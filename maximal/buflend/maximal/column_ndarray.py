@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..shared.arrow_format import NUMBER_FORMATS
 from ..shared.chunk import Dtype
 from ..shared.context import Context
+from ..shared.errors import ProducerError
 from ..shared.interchange import DtypeKind, NullKind
 from .buffer import Buffer, as_buffer
 from .column import Column
@@ -34,7 +35,7 @@ _KINDS = {
 _UNITS = {"s": "s", "ms": "m", "us": "u", "ns": "n"}
 
 
-def from_ndarray(array: NDArray[Any], *, allow_copy: bool = True, name: str = "") -> Column:
+def from_ndarray(array: NDArray[Any], *, allow_copy: bool = True, name: str = "", owner: object = None) -> Column:
     """Return a column over the memory of an array of one dimension.
 
     Parameters
@@ -46,6 +47,8 @@ def from_ndarray(array: NDArray[Any], *, allow_copy: bool = True, name: str = ""
         Whether those may be.
     name : str, default ""
         Name of the column.
+    owner : object, optional
+        What keeps the memory; the array where it is not given.
 
     Raises
     ------
@@ -56,23 +59,32 @@ def from_ndarray(array: NDArray[Any], *, allow_copy: bool = True, name: str = ""
     OverflowError
         When a time is too far away for seconds of 64 bits.
     """
+    mask, copy = None, Context(name or "array", allow_copy).copy
+    owner = array if owner is None else owner
+    if type(array) is not np.ndarray:  # what a subclass says of itself may be anything
+        is_masked = issubclass(type(array), np.ma.MaskedArray)
+        mask = _mask_of(array) if is_masked else None  # type: ignore[arg-type]
+        array = np.ndarray.view(array, np.ndarray)
+        owner = array if is_masked else owner
     if array.ndim != 1:
         what = "reshape(1) makes one of it" if not array.ndim else "as_table makes a column of each column of two"
         raise TypeError(f"a column has one dimension, but this array has {array.ndim}: {what}")
-    mask, copy = None, Context(name or "array", allow_copy).copy
-    if isinstance(array, np.ma.MaskedArray):
-        mask, array = _mask_of(array), np.ma.getdata(array)
+    if mask is not None and mask.shape != array.shape:
+        raise ProducerError("mask", got=mask.shape, expected=f"{array.shape}, the shape of the array")
     if array.dtype.kind in "OTU":
         from .column_text import from_text
 
         return from_text(array, mask, copy, name)
     if array.dtype.kind in "Mm":
-        array = _in_known_units(array, copy)
+        known = _in_known_units(array, copy)
+        array, owner = known, owner if known is array else known
     dtype = described(array.dtype)
     if dtype is not None:
-        column = lend(array, Type(dtype, name))
+        column = lend(array, Type(dtype, name), owner)
     elif array.dtype.names is not None:
-        children = tuple(from_ndarray(array[field], allow_copy=allow_copy, name=field) for field in array.dtype.names)
+        children = tuple(
+            from_ndarray(array[field], allow_copy=allow_copy, name=field, owner=owner) for field in array.dtype.names
+        )
         struct = Type(Dtype(DtypeKind.STRUCT, 0, "+s", "="), name)
         column = Column._make(struct, (Piece(len(array), 0, {}, children=children),))
     else:
@@ -85,6 +97,7 @@ def _mask_of(array: "np.ma.MaskedArray[Any, Any]") -> NDArray[np.bool_] | None:
     mask: Any = np.ma.getmask(array)
     if mask is np.ma.nomask:
         return None
+    mask = np.ndarray.view(mask, np.ndarray)
     if mask.dtype != np.bool_:
         raise TypeError("a masked structured array has a mask for each field: take its fields one by one")
     found: NDArray[np.bool_] = mask
@@ -112,22 +125,24 @@ def described(dtype: "np.dtype[Any]") -> Dtype | None:
 _OF_OTHERS = 2  # `isbuiltin` of a dtype that another library registered, bfloat16 say
 
 
-def lend(array: NDArray[Any], type: Type) -> Column:  # noqa: A002 - the record's name
+def lend(array: NDArray[Any], type: Type, owner: object) -> Column:  # noqa: A002 - the record's name
     """Return a column of the items of an array as they lie."""
-    buffer, start = _span(array)
+    buffer, start = _span(array, owner)
     null, count = ((NullKind.USE_NAN, None), UNKNOWN) if array.dtype.kind in "Mm" else (NO_NULLS, 0)
     piece = Piece(len(array), 0, {"data": buffer}, null, count, byte_offset=start, stride=array.strides[0])
     return Column._make(type, (piece,))
 
 
-def _span(array: NDArray[Any]) -> tuple[Buffer, int]:
+def _span(array: NDArray[Any], owner: object) -> tuple[Buffer, int]:
     """Return the bytes from the lowest to the highest item of an array, and where the first one is among them."""
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous and owner is array:
         return as_buffer(array), 0
+    if array.flags.c_contiguous:
+        return Buffer(array.ctypes.data, array.nbytes, owner=owner, readonly=not array.flags.writeable), 0
     reach = (len(array) - 1) * array.strides[0]
     low = array.__array_interface__["data"][0] + min(reach, 0)
     bufsize = abs(reach) + array.dtype.itemsize
-    return Buffer(low, bufsize, owner=array, readonly=not array.flags.writeable), max(-reach, 0)
+    return Buffer(low, bufsize, owner=owner, readonly=not array.flags.writeable), max(-reach, 0)
 
 
 def _masked(column: Column, array: NDArray[Any], mask: NDArray[np.bool_], copy: Copy) -> Column:
@@ -135,7 +150,7 @@ def _masked(column: Column, array: NDArray[Any], mask: NDArray[np.bool_], copy: 
     if array.dtype.kind in "Mm" and (lost := np.isnat(array)).any():
         copy("NaT joins what the mask marks")
         mask = mask | lost
-    buffer, start = _span(mask)
+    buffer, start = _span(mask, mask)
     piece = column._pieces[0]
     masked = piece._replace(
         buffers=piece.buffers | {"validity": buffer},

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..shared.chunk import Dtype
+from ..shared.errors import ProducerError
 from ..shared.interchange import DtypeKind
 from .buffer import as_buffer
 from .column import Column
@@ -29,8 +30,10 @@ def from_text(array: NDArray[Any], mask: NDArray[np.bool_] | None, copy: Copy, n
     ------
     TypeError
         For an object that is neither text nor a sign of nothing: None, NaN, NA of pandas.
+    ProducerError
+        When what stands in memory is no text.
     UnicodeError
-        When text cannot be UTF-8.
+        When text cannot be UTF-8, as lone surrogates cannot.
     """
     copy("text becomes UTF-8")
     there = None if mask is None else ~mask
@@ -64,7 +67,11 @@ def _fixed(array: NDArray[Any], there: NDArray[np.bool_] | None) -> tuple[str, N
     if there is not None:
         lengths = np.where(there, lengths, 0)
     raw = points[np.arange(width) < lengths[:, None]].tobytes()
-    return raw.decode(f"utf-32-{sys.byteorder[0]}e", "surrogatepass"), lengths
+    try:
+        return raw.decode(f"utf-32-{sys.byteorder[0]}e", "surrogatepass"), lengths
+    except UnicodeDecodeError as error:
+        got = hex(int.from_bytes(raw[error.start : error.start + 4], sys.byteorder))
+        raise ProducerError("text of fixed width", got=got, expected="characters of Unicode") from None
 
 
 def _listed(

@@ -5,6 +5,7 @@ named. Source: Numba, "CUDA Array Interface (Version 3)". The interface names no
 somebody asks for it, and then the pointer is.
 """
 
+from operator import index
 from typing import Any
 
 from ..shared.access import stream_of
@@ -66,9 +67,12 @@ CUDA_DEVICE = Device(2, UNKNOWN_ID)
 
 def checked_stream(stream: Any, field: str) -> int | None:
     """Return the stream that an interface names, None where it names none."""
-    if stream is not None and (not isinstance(stream, int) or not 0 < stream < HANDLES):
+    if stream is None:
+        return None
+    handle = index(stream) if issubclass(type(stream), int) else 0
+    if not 0 < handle < HANDLES:
         raise ProducerError(field, got=stream, expected="None, 1, 2 or a stream's handle; 0 is forbidden")
-    return stream
+    return handle
 
 
 def wait(stream: int, ptr: int) -> None:

@@ -49,7 +49,8 @@ def ask_interface(obj: Any, name: str) -> Any:
         raise RefusedError(name, error) from error
     if found is None:
         raise ProducerError(f"{type(obj).__name__}.{name}", got=None, expected="a dict")
-    return found
+    # Of a subclass what it holds is taken, as NumPy does: its methods may answer otherwise at each call.
+    return dict(dict.items(found)) if type(found) is not dict and issubclass(type(found), dict) else found
 
 
 def first_answer(obj: object, readers: Iterable[Callable[..., Any]], **options: Any) -> Any:

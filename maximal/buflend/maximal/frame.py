@@ -23,7 +23,7 @@ def column_to_ndarray(column: Any, *, allow_copy: bool = True) -> "ColumnArrays"
     whatever `as_column` reads is taken, too; values that NumPy has no type for (decimals, lists, binary text) become
     Python objects.
     """
-    if not isinstance(column, Column) and offers(column, "get_buffers", "describe_null", "dtype"):
+    if not issubclass(type(column), Column) and offers(column, "get_buffers", "describe_null", "dtype"):
         from ..shared.column import read_column
 
         return read_column(column, allow_copy=allow_copy)
@@ -37,7 +37,7 @@ def dataframe_to_ndarrays(df: Any, *, allow_copy: bool = True) -> "dict[str, Col
     is taken: where a frame offers Arrow's capsules beside `__dataframe__`, the capsules are read, since they carry
     their own release and say more. What a producer copies to make them `allow_copy=False` cannot refuse.
     """
-    if offers(df, "__dataframe__") and not isinstance(df, Table):
+    if offers(df, "__dataframe__") and not issubclass(type(df), Table):
         capsules = offers(df, "__arrow_c_stream__") or offers(df, "__arrow_c_array__") or is_native_table(df)
         if not capsules:
             from ..shared.frame import read_frame

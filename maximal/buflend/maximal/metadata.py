@@ -6,6 +6,7 @@ data interface", `ArrowSchema.metadata`: lengths are 32-bit integers of the mach
 
 import struct
 from collections.abc import Mapping
+from typing import cast
 
 _LENGTH = struct.Struct("=i")
 
@@ -31,12 +32,14 @@ def unpack(raw: bytes | None) -> dict[str, str]:
 
 def pack(given: "Mapping[str, str] | object") -> bytes | None:
     """Return the bytes, None for an empty mapping."""
-    if not isinstance(given, Mapping) or not all(isinstance(part, str) for pair in given.items() for part in pair):
+    # What it is, and not what it says of its class, and asked once: another mapping may answer otherwise.
+    pairs = list(cast("Mapping[str, str]", given).items()) if issubclass(type(given), Mapping) else None
+    if pairs is None or not all(isinstance(part, str) for pair in pairs for part in pair):
         raise TypeError(f"metadata: got {given!r}, expected a mapping of text to text")
-    if not given:
+    if not pairs:
         return None
-    parts = [_LENGTH.pack(len(given))]
-    for text in (text for pair in given.items() for text in pair):
+    parts = [_LENGTH.pack(len(pairs))]
+    for text in (text for pair in pairs for text in pair):
         encoded = text.encode("utf-8", "surrogateescape")
         parts += [_LENGTH.pack(len(encoded)), encoded]
     return b"".join(parts)

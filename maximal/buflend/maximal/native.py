@@ -31,7 +31,7 @@ class Native(Enum):
 
 def _is(obj: object, module: str, name: str) -> bool:
     kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(obj, kind)
+    return kind is not None and issubclass(type(obj), kind)
 
 
 _TYPES = {Native.NUMPY: ("numpy", "ndarray"), Native.ARROW: ("pyarrow", "Buffer"), Native.CUPY: ("cupy", "ndarray")}
@@ -74,14 +74,17 @@ def read_ndarray(array: Any) -> Found:
 
 
 def _read_any_ndarray(array: Any) -> Found:
-    flags, dtype = array.flags, array.dtype
+    # Of a subclass: its attributes may say anything, and how long the memory is, is known to NumPy alone.
+    ndarray = sys.modules["numpy"].ndarray
+    plain = array if type(array) is ndarray else ndarray.view(array, ndarray)
+    flags, dtype = plain.flags, plain.dtype
     if not (flags.c_contiguous or flags.f_contiguous):
-        raise _strided(array)
+        raise _strided(plain)
     if dtype.hasobject:
         raise TypeError(f"the memory of this ndarray of {dtype} holds Python objects, not data: convert it first")
     if _is(array, "numpy.ma", "MaskedArray"):
         raise TypeError("a masked array is two buffers: lend its data and its mask")
-    return array.ctypes.data, array.nbytes, array, CPU, not flags.writeable, None
+    return plain.ctypes.data, plain.nbytes, array, CPU, not flags.writeable, None
 
 
 PLAIN = frozenset("biufc")  # kinds of number, whose address is had by the short way

@@ -5,10 +5,10 @@ Lives here: the two ladders. Must not know: how a source is read, which stands i
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ..shared.context import Context
-from ..shared.errors import CopyRequiredError, ProducerError
+from ..shared.errors import CopyRequiredError, ProducerError, shown
 from ..shared.memory import offers
 from . import arrow_source
 from .column import Column
@@ -44,6 +44,8 @@ def as_column(obj: object, *, allow_copy: bool = True) -> Column:
         When a copy is needed and not allowed.
     DeviceError
         When a device's runtime is needed and does not answer.
+    UnicodeError
+        When text of NumPy holds lone surrogates, which no other library takes.
 
     Examples
     --------
@@ -52,8 +54,8 @@ def as_column(obj: object, *, allow_copy: bool = True) -> Column:
     >>> column.tolist(), column.strides, column.dtype.order
     ([3, 2, 1], (-4,), '>')
     """
-    if isinstance(obj, Column):
-        return obj
+    if issubclass(type(obj), Column):
+        return obj  # type: ignore[return-value]
     native = _native_column(obj, allow_copy=allow_copy)
     if native is not None:
         return native
@@ -88,7 +90,9 @@ def as_table(obj: object, *, allow_copy: bool = True) -> Table:
     Raises
     ------
     TypeError
-        When the object offers none of these.
+        When the object offers none of these, and for a name of a mapping that is no text.
+    ValueError
+        When the values of a mapping differ in length.
     ProducerError
         When what it says cannot be true.
     CopyRequiredError
@@ -100,12 +104,13 @@ def as_table(obj: object, *, allow_copy: bool = True) -> Table:
     >>> as_table({"n": np.arange(3), "x": np.zeros(3)}).column_names()
     ['n', 'x']
     """
-    if isinstance(obj, Table):
-        return obj
-    if isinstance(obj, Column) and obj.dtype.format == "+s" and obj.num_chunks() == 1 and obj.null_count == 0:
-        return _table("children: name", [(child.name, child) for child in obj.children])
-    if isinstance(obj, Mapping):
-        return Table({name: _named(name, value, allow_copy=allow_copy) for name, value in obj.items()})
+    kind, found = type(obj), cast("Any", obj)  # what it is, and not what it says of its class
+    if issubclass(kind, Table):
+        return cast("Table", obj)
+    if issubclass(kind, Column) and found.dtype.format == "+s" and found.num_chunks() == 1 and found.null_count == 0:
+        return _table("children: name", [(child.name, child) for child in found.children])
+    if issubclass(kind, Mapping):
+        return Table({name: _named(name, value, allow_copy=allow_copy) for name, value in _pairs(obj)})
     native = _native_table(obj, allow_copy=allow_copy)
     if native is not None:
         return native
@@ -117,6 +122,16 @@ def as_table(obj: object, *, allow_copy: bool = True) -> Table:
         f"cannot read a {_name(obj)} as a table: looked for a mapping of names to arrays, an array of NumPy, a "
         "DataFrame of pandas, Arrow's capsules and __dataframe__"
     )
+
+
+def _pairs(mapping: Any) -> list[Any]:
+    """Return the pairs of name and value that a mapping yields, as they were when it was asked, once."""
+    context = Context(_name(mapping), allow_copy=True)
+    pairs = [context.parts(pair, 2, "items()", "pairs of name and value") for pair in context.items(mapping, "items")]
+    for name, _ in pairs:
+        if not issubclass(type(name), str):
+            raise TypeError(f"column names: got {shown(name)}, expected text")
+    return pairs
 
 
 def _named(name: object, value: object, *, allow_copy: bool) -> Column:
@@ -133,7 +148,7 @@ def _name(obj: object) -> str:
 
 def _is(obj: object, module: str, *names: str) -> bool:
     library = sys.modules.get(module)
-    return library is not None and isinstance(obj, tuple(getattr(library, name) for name in names))
+    return library is not None and issubclass(type(obj), tuple(getattr(library, name) for name in names))
 
 
 def is_native_table(obj: object) -> bool:
@@ -155,14 +170,17 @@ def _native_column(obj: Any, *, allow_copy: bool) -> Column | None:
 
 def _native_table(obj: Any, *, allow_copy: bool) -> Table | None:
     if _is(obj, "numpy", "ndarray"):
-        names = obj.dtype.names
-        if names is None and obj.ndim != 2:  # rows and columns
+        # A subclass says of itself what it likes; of those, masked arrays cut their masks, too.
+        ndarray = sys.modules["numpy"].ndarray
+        item = type(obj).__getitem__ if _is(obj, "numpy.ma", "MaskedArray") else ndarray.__getitem__
+        names, shape = ndarray.dtype.__get__(obj).names, ndarray.shape.__get__(obj)
+        if names is None and len(shape) != 2:  # rows and columns
             raise TypeError(
-                f"an array of {obj.ndim} dimensions is no table: as_column reads one dimension, as_table two"
+                f"an array of {len(shape)} dimensions is no table: as_column reads one dimension, as_table two"
             )
         if names is None:
-            return as_table({str(i): obj[:, i] for i in range(obj.shape[1])}, allow_copy=allow_copy)
-        return as_table({name: obj[name] for name in names}, allow_copy=allow_copy)
+            return as_table({str(i): item(obj, (slice(None), i)) for i in range(shape[1])}, allow_copy=allow_copy)
+        return as_table({name: item(obj, name) for name in names}, allow_copy=allow_copy)
     if is_native_table(obj):
         from .pandas_source import from_frame
 

@@ -103,8 +103,8 @@ def as_buffer(obj: object) -> Buffer:
     kind = type(obj)
     if issubclass(kind, Buffer):
         return obj  # type: ignore[return-value]
-    if isinstance(obj, memory.Memory) and issubclass(kind, memory.Memory):
-        return memory.share(Buffer, obj)
+    if issubclass(kind, memory.Memory):
+        return memory.share(Buffer, obj)  # type: ignore[arg-type]
     if memory.describes(obj):
         return memory.borrow(Buffer, obj)
     found = exporter.exported(obj)
@@ -162,11 +162,10 @@ def as_ndarray(
     >>> as_ndarray(b"abcdef", "S1", shape=3, strides=[-2], offset=4).tolist()
     [b'e', b'c', b'a']
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
+    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
     if shape is None and strides is None and type(offset) is int and not offset:
-        return arrays.whole_ndarray(buffer, dtype)
-    return arrays.to_ndarray(buffer, dtype, shape, strides, offset)
+        return arrays.whole_ndarray(lent, dtype)
+    return arrays.to_ndarray(lent, dtype, shape, strides, offset)
 
 
 def as_cupy(
@@ -209,9 +208,8 @@ def as_cupy(
     A pointer carries no stream: the data must be ready when the buffer is handed over, and the owner must outlive the
     work that is queued on it.
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
-    return arrays.to_cupy(buffer, dtype, shape, strides, offset)
+    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
+    return arrays.to_cupy(lent, dtype, shape, strides, offset)
 
 
 def as_memoryview(buffer: object) -> memoryview:
@@ -237,6 +235,5 @@ def as_memoryview(buffer: object) -> memoryview:
     >>> as_memoryview(bytearray(b"lent"))[1:3].tobytes()
     b'en'
     """
-    if not isinstance(buffer, memory.Memory):
-        buffer = as_buffer(buffer)
-    return memory.to_memoryview(buffer)
+    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
+    return memory.to_memoryview(lent)

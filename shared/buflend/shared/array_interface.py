@@ -4,11 +4,13 @@ Lives here: from a dict to address, bytes and access. Must not know: devices, st
 array interface protocol"; Numba, "CUDA Array Interface (Version 3)".
 """
 
+from itertools import islice
 from operator import index
 from typing import Any, NamedTuple
 
 from .dlpack import is_contiguous
-from .errors import CopyRequiredError, ProducerError
+from .errors import EXITS, CopyRequiredError, ProducerError
+from .memory import _MOST_BYTES
 
 # Characters of a typestr: bytes of one unit of its size. Bit fields (t) and objects (O) are no data.
 _UNITS = {"b": 1, "i": 1, "u": 1, "f": 1, "c": 1, "m": 1, "M": 1, "S": 1, "V": 1, "U": 4}
@@ -30,19 +32,21 @@ def typestr_size(typestr: Any, whose: str) -> int:
     >>> typestr_size("<f8", "x"), typestr_size("|b1", "x"), typestr_size("<U3", "x")
     (8, 1, 12)
     """
-    try:
-        size = int(typestr[2:].partition("[")[0]) * _UNITS[typestr[1]]  # NumPy says the unit of a date behind its size
-    except (AttributeError, TypeError, IndexError, ValueError, KeyError):
-        size = -1
-    if size < 0 or typestr[0] not in "<>|=":
-        raise ProducerError(f"{whose}['typestr']", got=typestr, expected="a type of plain data, such as '<f8'")
-    return size
+    if type(typestr) is str and typestr[:1] in _ORDERS:
+        digits = typestr[2:].partition("[")[0]  # NumPy says the unit of a date behind its size
+        if typestr[1:2] in _UNITS and digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
+            return int(digits) * _UNITS[typestr[1]]
+    raise ProducerError(f"{whose}['typestr']", got=typestr, expected="a type of plain data, such as '<f8'")
+
+
+_ORDERS = frozenset("<>|=")
+_MOST_DIGITS = 19  # of a size in bytes
 
 
 class Layout(NamedTuple):
     """What an array interface says of the items: the block (None where by a buffer object), extents, bytes of an item.
 
-    `strides` are bytes, None in C order; `nbytes` are those of all items, one after another.
+    `strides` are bytes, None in C order; `nbytes` are those of all items, one after another; `typestr` is a plain text.
     """
 
     block: Block | None
@@ -50,6 +54,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...] | None
     width: int
     nbytes: int
+    typestr: str
 
 
 def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
@@ -62,7 +67,7 @@ def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
     CopyRequiredError
         When the elements are strided.
     """
-    block, shape, strides, width, nbytes = read_layout(interface, whose)
+    block, shape, strides, width, nbytes, _ = read_layout(interface, whose)
     if strides is not None and nbytes:
         elements = tuple(step // width if step % width == 0 else -1 for step in strides)
         if not is_contiguous(shape, elements):
@@ -75,46 +80,61 @@ def read_interface(interface: Any, whose: str) -> tuple[Block | None, int]:
 
 def read_layout(interface: Any, whose: str) -> Layout:
     """Return what an interface describes, strided or not; ProducerError as `read_interface` raises it."""
-    if not isinstance(interface, dict):
+    if type(interface) is not dict:
         raise ProducerError(whose, got=interface, expected="a dict")
     shape = _shape(interface.get("shape"), f"{whose}['shape']")
-    width = typestr_size(interface.get("typestr"), whose)
+    typestr: Any = interface.get("typestr")
+    if type(typestr) is not str and issubclass(type(typestr), str):
+        typestr = str.__getitem__(typestr, slice(None))
+    width = typestr_size(typestr, whose)
     nbytes = width
     for extent in shape:
         nbytes *= extent
-    strides = interface.get("strides")
+    strides: Any = interface.get("strides")
     if strides is not None:
         strides = _strides(shape, strides, f"{whose}['strides']")
-    data = interface.get("data")
-    if not isinstance(data, tuple):
-        return Layout(None, shape, strides, width, nbytes)
+    if nbytes > _MOST_BYTES:
+        raise ProducerError(f"{whose}['shape']", got=shape, expected=f"extents of {_MOST_BYTES} bytes at most")
+    data: Any = interface.get("data")
+    if not issubclass(type(data), tuple):
+        return Layout(None, shape, strides, width, nbytes, typestr)
     try:
-        address, readonly = data
-        ptr = index(address)
-    except (TypeError, ValueError):
+        address, access = data
+        ptr, readonly = index(address), bool(access)
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - foreign numbers may raise anything
         raise ProducerError(f"{whose}['data']", got=data, expected="a tuple (address, read-only)") from None
     if nbytes and ptr <= 0:
         raise ProducerError(f"{whose}['data'][0]", got=address, expected=f"the address of {nbytes} bytes")
-    return Layout(Block(max(ptr, 0), nbytes, bool(readonly)), shape, strides, width, nbytes)
+    return Layout(Block(max(ptr, 0), nbytes, readonly), shape, strides, width, nbytes, typestr)
 
 
 def _shape(shape: Any, field: str) -> tuple[int, ...]:
-    if not isinstance(shape, tuple):
+    if not issubclass(type(shape), tuple):
         raise ProducerError(field, got=shape, expected="a tuple of extents")
-    try:
-        found = tuple(map(index, shape))
-    except TypeError:
-        found = (-1,)
+    found = _integers(shape) or ((-1,) if tuple.__len__(shape) else ())
     if min(found, default=0) < 0:
         raise ProducerError(field, got=shape, expected="a tuple of extents, integers of 0 or more")
     return found
 
 
-def _strides(shape: tuple[int, ...], strides: Any, field: str) -> tuple[int, ...]:
+def _integers(given: Any) -> tuple[int, ...]:
+    """Return the integers that a foreign sequence holds, 64 bits at most; none where it holds anything else."""
     try:
-        steps = tuple(map(index, strides))
-    except TypeError:
-        steps = ()
+        found = tuple(islice(map(index, given), _MOST_DIMENSIONS))
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001 - foreign numbers may raise anything
+        return ()
+    return found if all(-_MOST_BYTES <= number <= _MOST_BYTES for number in found) else ()
+
+
+_MOST_DIMENSIONS = 1024  # more is nonsense, or has no end
+
+
+def _strides(shape: tuple[int, ...], strides: Any, field: str) -> tuple[int, ...]:
+    steps = _integers(strides)
     if len(steps) != len(shape):
         raise ProducerError(field, got=strides, expected=f"{len(shape)} integers, one for each dimension")
     return steps

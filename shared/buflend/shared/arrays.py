@@ -4,6 +4,7 @@ Lives here: the layout of an array in a block (dtype, shape, strides, offset) an
 block came from. NumPy and CuPy are imported by the first call that makes one of their arrays.
 """
 
+from itertools import islice
 from operator import index
 
 from .access import admit_host, stream_of
@@ -189,7 +190,10 @@ def _integers(given: "int | Sequence[int]") -> tuple[int, ...]:
     try:
         return (index(given),)  # type: ignore[arg-type]
     except TypeError:
-        return tuple(map(index, given))  # type: ignore[arg-type]
+        return tuple(islice(map(index, given), _MOST_DIMENSIONS))  # type: ignore[arg-type]
+
+
+_MOST_DIMENSIONS = 65  # one more than NumPy has, which refuses them: an argument may have no end
 
 
 def _reach(dims: tuple[int, ...], steps: "tuple[int, ...] | None", itemsize: int) -> tuple[int, int]:

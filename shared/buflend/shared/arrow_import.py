@@ -25,7 +25,7 @@ from .arrow_c import (
 )
 from .arrow_owner import ArrowOwner
 from .arrow_schema import foreign, schema_at
-from .cpython import capsule_name, capsule_pointer
+from .cpython import CAPSULE, capsule_is_valid, capsule_name, capsule_pointer
 from .device import CPU, Device, device_name, to_device
 from .errors import DeviceError, ProducerError, Raised
 
@@ -64,14 +64,10 @@ _RELEASE_AT = {
 def _open(capsule: object, kind: type[ctypes.Structure]) -> int:
     """Return the address of an unused struct in a capsule."""
     name = CAPSULES[kind]
-    try:
-        address: int = capsule_pointer(capsule, name)
-    except ValueError:
-        try:
-            got: object = capsule_name(capsule)
-        except ValueError:
-            got = capsule
-        raise ProducerError("Arrow capsule", got=got, expected=f"a capsule named {name.decode()!r}") from None
+    if type(capsule) is not CAPSULE or not capsule_is_valid(capsule, name):
+        got = capsule_name(capsule) if type(capsule) is CAPSULE else capsule
+        raise ProducerError("Arrow capsule", got=got, expected=f"a capsule named {name.decode()!r}")
+    address: int = capsule_pointer(capsule, name)
     if not _POINTER.unpack_from(foreign(address), _RELEASE_AT[kind])[0]:
         raise ProducerError(
             f"capsule {name.decode()!r}",

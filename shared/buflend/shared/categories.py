@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .chunk import Chunk, settle_order, settle_width
 from .context import Context
 from .interchange import INDEX_KINDS, DtypeKind
+from .memory import offers
 from .numbers import number_type, view
 from .text import to_strings
 from .validity import Present
@@ -41,7 +42,7 @@ def describe_categories(chunk: Chunk) -> tuple[Any, bool]:
     """Return the column of categories and whether they are ordered."""
     context, field = chunk.context, "describe_categorical"
     described = context.get(chunk.column, field)
-    if not hasattr(described, "keys"):
+    if not offers(described, "keys"):
         raise context.broken(field, described, "a dict with 'is_ordered', 'is_dictionary' and 'categories'")
     ordered, dictionary, column = (
         context.item(described, key, field) for key in ("is_ordered", "is_dictionary", "categories")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .context import Context
 from .device import require_host
 from .interchange import BYTE_ORDERS, NullKind
-from .memory import Memory, borrow, device_of
+from .memory import Memory, borrow, device_of, offers
 
 _NULL_KINDS = {int(kind): kind for kind in NullKind}
 
@@ -116,7 +116,7 @@ def _null(given: Any, context: Context) -> tuple[NullKind, Any]:
 
 def _parts(buffers: Any, null_kind: NullKind, context: Context, *, host: bool) -> dict[str, Part]:
     """Return the buffers by name: every device is looked at before the first pointer is asked for."""
-    if not hasattr(buffers, "keys"):
+    if not offers(buffers, "keys"):
         raise context.broken("get_buffers()", buffers, "a dict with 'data', 'validity' and 'offsets'")
     masked = null_kind in (NullKind.USE_BITMASK, NullKind.USE_BYTEMASK)
     found = []

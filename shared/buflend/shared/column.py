@@ -39,7 +39,7 @@ def read_pieces(column: Any, context: Context) -> list[ColumnArrays]:
         return [_read(column, context)]
     pieces = [_read(chunk, context.within(f"chunk {i}")) for i, chunk in enumerate(chunks)]
     size = context.get(column, "size")
-    size = context.integer(size() if callable(size) else size, "size()")
+    size = context.integer(context.call(column, "size") if callable(size) else size, "size()")
     if sum(len(piece.values) for piece in pieces) != size:
         raise context.broken(
             "size()", size, f"{sum(len(p.values) for p in pieces)}, the elements of its {len(pieces)} chunks"

@@ -4,6 +4,7 @@ Lives here: how a foreign object is asked, and how its failure to answer becomes
 what the answers mean.
 """
 
+from itertools import islice
 from typing import Any, NamedTuple
 
 from .errors import EXITS, BuflendError, CopyRequiredError, ProducerError
@@ -36,11 +37,14 @@ class Context(NamedTuple):
             raise self._refusal(f"{name}()", error) from error
 
     def items(self, foreign: Any, name: str) -> list[Any]:
-        """Return all that a method of a foreign object yields."""
+        """Return all that a method of a foreign object yields, which has an end."""
         try:
-            return list(getattr(foreign, name)())
+            found = list(islice(getattr(foreign, name)(), MOST_ITEMS + 1))
         except BaseException as error:
             raise self._refusal(f"{name}()", error) from error
+        if len(found) > MOST_ITEMS:
+            raise self.broken(f"{name}()", "more", f"at most {MOST_ITEMS} items")
+        return found
 
     def item(self, foreign: Any, key: Any, field: str, default: Any = ...) -> Any:
         """Return an item of a foreign mapping; the default, if there is one, where it has no such key."""
@@ -54,7 +58,7 @@ class Context(NamedTuple):
     def parts(self, foreign: Any, count: int, field: str, expected: str) -> list[Any]:
         """Return the items of a foreign sequence that must have `count` of them."""
         try:
-            found = list(foreign)
+            found = list(islice(foreign, count + 1))
         except EXITS:
             raise
         except BaseException:  # noqa: BLE001 - a foreign __iter__ may raise anything
@@ -76,7 +80,7 @@ class Context(NamedTuple):
 
     def text(self, value: Any, field: str, expected: str) -> str:
         """Return a string that a foreign object gave as a plain one: a subclass may compare as it likes."""
-        if not isinstance(value, str):
+        if not issubclass(type(value), str):
             raise self.broken(field, value, expected)
         return str.__getitem__(value, slice(None))
 
@@ -90,12 +94,16 @@ class Context(NamedTuple):
             raise CopyRequiredError(f"{self.whose}: {what}: this needs a copy, which allow_copy=True permits")
 
     def _refusal(self, field: str, error: BaseException) -> BuflendError:
-        if isinstance(error, BuflendError):
-            return error
-        if not self.allow_copy and isinstance(error, RuntimeError) and not isinstance(error, _OTHER):
-            # The protocol's word for "not without a copy" (`allow_copy`, section "DataFrame.__dataframe__").
-            return CopyRequiredError(f"{self.whose}: {field}: the producer refused with allow_copy=False: {error}")
-        return failed(self.whose, field, error)
+        try:
+            if isinstance(error, BuflendError):
+                return error
+            if not self.allow_copy and isinstance(error, RuntimeError) and not isinstance(error, _OTHER):
+                # The protocol's word for "not without a copy" (`allow_copy`, section "DataFrame.__dataframe__").
+                return CopyRequiredError(f"{self.whose}: {field}: the producer refused with allow_copy=False: {error}")
+            return failed(self.whose, field, error)
+        finally:
+            del error  # see `failed`
 
 
+MOST_ITEMS = 2**20  # names or chunks: more is nonsense, or has no end
 _OTHER = (NotImplementedError, RecursionError)  # RuntimeErrors that no permission to copy would help

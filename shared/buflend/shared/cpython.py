@@ -47,6 +47,13 @@ _release_buffer = _function("PyBuffer_Release", None, ctypes.POINTER(_PyBuffer))
 capsule_pointer = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 capsule_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 capsule_name = _function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+CAPSULE: type = type(
+    ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )(1, None, None)
+)
+"""The type of capsules. Who is not of it is not passed on: ctypes asks an argument for its class, which may raise."""
+
 # For destructors: the capsule has no references left, so it is an address.
 capsule_pointer_raw = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 capsule_is_valid_raw = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)

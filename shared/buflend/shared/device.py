@@ -128,7 +128,7 @@ def to_device(given: object, whose: str = "device") -> Device:
     pair: Any = given
     try:
         first, second = pair
-        kind: int = index(first)
+        kind: int = index(first)  # a plain one, whatever was given
         ordinal: int = UNKNOWN_ID if second is None else index(second)
     except EXITS:
         raise

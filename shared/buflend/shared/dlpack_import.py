@@ -10,7 +10,7 @@ import ctypes
 import struct
 from typing import Any
 
-from .cpython import capsule_is_valid, capsule_name, capsule_pointer
+from .cpython import CAPSULE, capsule_is_valid, capsule_name, capsule_pointer
 from .device import Device, to_device
 from .dlpack import (
     FIXED_BITS,
@@ -44,15 +44,12 @@ def read_capsule(capsule: object) -> tuple[Tensor, int]:
     ProducerError
         When this is no unused capsule of DLPack, is of another major version, or describes what cannot be.
     """
-    try:
-        versioned = capsule_is_valid(capsule, VERSIONED)
-        if not versioned and not capsule_is_valid(capsule, LEGACY):
-            name = capsule_name(capsule)
-            raise ProducerError("__dlpack__()", got=f"a capsule named {name!r}", expected="an unused DLPack capsule")
-    except ValueError as error:
-        if isinstance(error, ProducerError):
-            raise
-        raise ProducerError("__dlpack__()", got=capsule, expected="a capsule") from None
+    if type(capsule) is not CAPSULE:
+        raise ProducerError("__dlpack__()", got=capsule, expected="a capsule")
+    versioned = capsule_is_valid(capsule, VERSIONED)
+    if not versioned and not capsule_is_valid(capsule, LEGACY):
+        name = capsule_name(capsule)
+        raise ProducerError("__dlpack__()", got=f"a capsule named {name!r}", expected="an unused DLPack capsule")
     address = capsule_pointer(capsule, VERSIONED if versioned else LEGACY)
     if not versioned:
         # The struct before 1.0 cannot say that memory may be written, and what does not say so is not written to.
@@ -87,6 +84,8 @@ def read_tensor(raw: Any, start: int = 0, *, flags: int = 0) -> tuple[Tensor, in
     if flags & IS_SUBBYTE_TYPE_PADDED and bits < 8:
         width = 8 * lanes
     nbytes = -(-size * width // 8)
+    if nbytes > _MOST_BYTES:
+        raise ProducerError("DLTensor.shape", got=shape, expected=f"extents of {_MOST_BYTES} bytes at most")
     if nbytes and not data:
         raise ProducerError("DLTensor.data", got=None, expected=f"the address of {nbytes} bytes")
     if nbytes and byte_offset > _MOST_BYTES:

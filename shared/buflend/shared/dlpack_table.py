@@ -8,7 +8,7 @@ import ctypes
 from typing import Any
 
 from .access import CUDA
-from .cpython import capsule_is_valid, capsule_pointer
+from .cpython import CAPSULE, capsule_is_valid, capsule_pointer
 from .device import CPU, Device
 from .dlpack import VERSION, is_contiguous
 from .dlpack_import import TensorBytes, read_tensor
@@ -104,13 +104,18 @@ def strided(obj: object, shape: tuple[int, ...], strides: tuple[int, ...]) -> Co
 
 def _functions_of(kind: type) -> Any:
     """Return what a type's table has to fill a DLTensor and to tell a stream; asked of the class that has it."""
-    if not hasattr(kind, _ATTRIBUTE):
-        return None
-    for base in kind.__mro__:
-        if _ATTRIBUTE in vars(base):
-            if base not in _tables:
-                _tables[base] = _functions_in(getattr(base, _ATTRIBUTE))
-            return _tables[base]
+    try:
+        if not hasattr(kind, _ATTRIBUTE):
+            return None
+        for base in kind.__mro__:
+            if _ATTRIBUTE in vars(base):
+                if base not in _tables:
+                    _tables[base] = _functions_in(getattr(base, _ATTRIBUTE))
+                return _tables[base]
+    except EXITS:
+        raise
+    except BaseException:  # noqa: BLE001, S110 - a type whose attributes cannot even be looked up has no table
+        pass
     return None
 
 
@@ -120,10 +125,12 @@ _tables: dict[type, Any] = {}  # a table lives as long as the process, and so ma
 
 def _functions_in(capsule: Any) -> Any:
     """Return two functions of a table, of which the second may be missing; an older table may hang on a newer one."""
-    if not capsule_is_valid(capsule, _NAME):
+    if type(capsule) is not CAPSULE or not capsule_is_valid(capsule, _NAME):
         return None
     address = capsule_pointer(capsule, _NAME)
-    while address:
+    seen: set[int] = set()
+    while address and address not in seen:
+        seen.add(address)
         if ctypes.c_uint32.from_address(address).value == VERSION[0]:
             fill = ctypes.c_void_p.from_address(address + _TENSOR_FROM_PY_AT).value
             stream = ctypes.c_void_p.from_address(address + _CURRENT_WORK_STREAM_AT).value

@@ -50,13 +50,13 @@ class ProducerError(BuflendError, ValueError):
     def __str__(self) -> str:
         """Say which field, what was got, what was expected, who is at fault and what to do."""
         end = f"; {self.hint}" if self.hint else ""
-        if isinstance(self.got, Raised):
+        if type(self.got) is Raised:
             return f"{self.field}: the producer raised {self.got} where {self.expected} was expected{end}"
-        return f"{self.field}: got {_shown(self.got)}, expected {self.expected} (the producer is at fault{end})"
+        return f"{self.field}: got {shown(self.got)}, expected {self.expected} (the producer is at fault{end})"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with the keyword arguments; what was got becomes its text, since it may be anything."""
-        got = self.got if isinstance(self.got, Raised) else _Verbatim(_shown(self.got))
+        got = self.got if type(self.got) is Raised else _Verbatim(shown(self.got))
         notes = {"__notes__": self.__notes__} if hasattr(self, "__notes__") else None
         return _again, (type(self), self.field, got, self.expected, self.hint), notes
 
@@ -101,8 +101,9 @@ def raised(error: BaseException) -> Raised:
     return Raised(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _shown(got: object) -> str:
-    if isinstance(got, _Verbatim):
+def shown(got: object) -> str:
+    """Return how a message shows what was got, whatever its repr does."""
+    if type(got) is _Verbatim:
         return got
     try:
         text = repr(got)

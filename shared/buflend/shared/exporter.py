@@ -5,7 +5,7 @@ Lives here: what may be lent of an exporter, and where it lies. Must not know: a
 
 import ctypes
 
-from .errors import CopyRequiredError, ProducerError, raised
+from .errors import EXITS, CopyRequiredError, ProducerError, raised
 
 
 def exported(exporter: object) -> tuple[int, memoryview] | None:
@@ -35,7 +35,9 @@ def exported(exporter: object) -> tuple[int, memoryview] | None:
         view = memoryview(exporter)  # type: ignore[arg-type]
     except TypeError:
         return None
-    except Exception as error:
+    except EXITS:
+        raise
+    except BaseException as error:
         raise ProducerError("buffer protocol", got=raised(error), expected="an exported buffer") from error
     if not view.contiguous:
         raise CopyRequiredError(

@@ -267,9 +267,12 @@ def _range_fault(ptr: int, bufsize: int) -> str:
 
 def failed(whose: str, field: str, error: BaseException) -> ProducerError:
     """Return the error for a producer that raised instead of answering; what a person or the exit raises goes on."""
-    if isinstance(error, EXITS):
-        raise error
-    return ProducerError(f"{whose}: {field}", got=raised(error), expected="an answer")
+    try:
+        if isinstance(error, EXITS):
+            raise error
+        return ProducerError(f"{whose}: {field}", got=raised(error), expected="an answer")
+    finally:
+        del error  # its traceback holds this frame: a cycle would keep the producer
 
 
 def _integer(foreign: object, name: str, whose: str) -> int:

@@ -4,6 +4,7 @@ Lives here: the five null kinds, each made into a boolean array with True = pres
 Must not know: types of columns, beyond the stored integer, float or text that a sentinel is compared with.
 """
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,7 @@ def _unequal(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
         if np.isnan(held):
             return ~np.isnan(stored)  # type: ignore[no-any-return]
         # As Python's numbers, whose comparison is exact: NumPy would round the other one to the stored type.
-        exact = float(held) == wanted and (not isinstance(sentinel, int) or wanted == sentinel)
+        exact = float(held) == wanted and (not issubclass(type(sentinel), int) or wanted == index(sentinel))
         return stored != held if exact else None
     number = chunk.context.integer(sentinel, "describe_null[1]")
     if kind == "b":
@@ -172,7 +173,7 @@ def _unequal(chunk: Chunk, stored: NDArray[Any], sentinel: Any) -> Present:
 
 
 def _as_float(chunk: Chunk, sentinel: Any) -> float:
-    if not isinstance(sentinel, str | bytes):
+    if not issubclass(type(sentinel), (str, bytes)):
         try:
             return float(sentinel)
         except EXITS:
