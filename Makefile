@@ -15,13 +15,14 @@ PIP := $(BIN)/python -m pip install --quiet
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help compare dashboard test lint bars endure slower gpu-check gpu-wheels clean
+.PHONY: help compare dashboard test hostile lint bars endure slower gpu-check gpu-wheels clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make compare    compare buflend with pandas, pyarrow and polars on this machine (ARGS="--html compare.html")'
 	@echo 'make dashboard  measure the benchmark suite, show it in a browser (ARGS="--quick" for a look, in a minute or two)'
 	@echo 'make test       run the tests on every Python of 3.11, 3.12 and 3.13 found, and on the built wheel'
+	@echo 'make hostile    feed it producers that lie and break, for a quarter of an hour (ARGS="--minutes 60")'
 	@echo 'make lint       check style, format and types'
 	@echo 'make bars       measure what must be reached, and its floors (ARGS="--write docs/bars.md")'
 	@echo 'make endure     exchange a million times in every way, and show what is left (ARGS="--count 10000" for a look)'
@@ -39,6 +40,9 @@ dashboard: $(VENV)/.dashboard
 
 test: $(VENV)/.sessions
 	$(BIN)/nox $(ARGS)
+
+hostile: $(VENV)/.hostile
+	$(BIN)/python -m tests.hostile.long $(ARGS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -95,6 +99,11 @@ $(VENV)/.bars: $(VENV)/.bench
 $(VENV)/.sessions: $(VENV)/.pip pyproject.toml
 	@echo 'Installing the session runner'
 	@$(PIP) --group sessions
+	@touch $@
+
+$(VENV)/.hostile: $(VENV)/.pip pyproject.toml
+	@echo 'Installing buflend and Hypothesis'
+	@$(PIP) --editable . --group hostile
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml

@@ -75,6 +75,7 @@ RULES = (
     "copies",
     "devices",
     "errors",
+    "hostile",
     "lies",
     "nulls",
     "offsets",
@@ -88,7 +89,14 @@ RULES = (
     "tensors",
 )
 # Tests that start many processes of their own, whatever the Python: of checks, and of the tests themselves.
-OF_THE_TESTS = ("gpu_check", "gpu_check_parts", "mutants", "ratios_planted", *(f"mutants_{rule}" for rule in RULES))
+OF_THE_TESTS = (
+    "gpu_check",
+    "gpu_check_parts",
+    "hostile_oracle",
+    "mutants",
+    "ratios_planted",
+    *(f"mutants_{rule}" for rule in RULES),
+)
 # The tests on the stand-in for CUDA, a process for each file: one Python is enough, in CI the one with all libraries.
 STAND_IN = "fake_cuda"
 ON_ONE_PYTHON = (*OF_THE_COMMAND, *OF_THE_TESTS, STAND_IN)

@@ -88,7 +88,10 @@ NAMES = {
 
 @dataclass
 class Lie:
-    """An array and its type; a buffer is bytes, None for NULL, or an integer that is used as the address."""
+    """An array and its type; a buffer is bytes, None for NULL, or an integer that is used as the address.
+
+    A ctypes array is lent as it lies, and overwritten like all that was released.
+    """
 
     format: Any
     length: int
@@ -211,10 +214,12 @@ def fill_array(struct: Any, lie: Lie, log: Log) -> None:
     nested = [keep(Array()) for _ in [*lie.children, *([lie.dictionary] if lie.dictionary else [])]]
     for address, part in zip(nested, [*lie.children, *([lie.dictionary] if lie.dictionary else [])], strict=True):
         fill_array(Array.from_address(address), part, log)
-    memory = [ctypes.create_string_buffer(each, len(each) + 1) for each in lie.buffers if isinstance(each, bytes)]
+    lent = [
+        ctypes.create_string_buffer(each, len(each) + 1) if isinstance(each, bytes) else each for each in lie.buffers
+    ]
+    memory = [each for each in lent if isinstance(each, ctypes.Array)]
     _kept.append(memory)
-    left = iter(memory)
-    addresses = [ctypes.addressof(next(left)) if isinstance(each, bytes) else each for each in lie.buffers]
+    addresses = [ctypes.addressof(each) if isinstance(each, ctypes.Array) else each for each in lent]
     struct.length, struct.null_count, struct.offset = lie.length, lie.null_count, lie.offset
     struct.n_buffers, struct.n_children = len(addresses), len(lie.children)
     struct.buffers = _pointers(addresses) if addresses else None

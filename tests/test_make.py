@@ -68,6 +68,15 @@ def test_a_target_is_advertised_and_gets_its_arguments(
     assert f"asked for: {asked}\n" in make(tmp_path, target, f"ARGS={arguments}").stdout
 
 
+def test_the_hunt_is_advertised_and_gets_its_arguments(tmp_path: Path) -> None:
+    assert "make hostile " in make(tmp_path, "help").stdout
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("pyproject.toml", ".venv/.pip", ".venv/.hostile"):  # as if all were set up
+        (tmp_path / name).touch()
+    script(tmp_path / ".venv" / "bin", 'echo "asked for: $*"')
+    assert "asked for: -m tests.hostile.long --minutes 1\n" in make(tmp_path, "hostile", "ARGS=--minutes 1").stdout
+
+
 def test_clean_leaves_the_sources(tmp_path: Path) -> None:
     made = [tmp_path / place for place in MADE]
     for folder in (*made, tmp_path / "minimal", tmp_path / "maximal", tmp_path / "shared" / "kept"):
