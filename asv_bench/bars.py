@@ -399,7 +399,7 @@ def measure(rounds: int) -> list[Row]:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=31, help="measurements of each import (default: 31)")
+    parser.add_argument("--rounds", type=int, default=31, help="measurements of each import, 2 or more (default: 31)")
     parser.add_argument(
         "--long",
         type=int,
@@ -408,9 +408,15 @@ def main() -> int:
         help="exchanges of each kind after which memory is looked at (default: 100000)",
     )
     parser.add_argument(
-        "--write", type=Path, metavar="PAGE", help="write the tables to a page too, between its marks: docs/bars.md"
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="write the tables to a page too, between its marks: docs/bars.md; or to a new one",
     )
     arguments = parser.parse_args()
+    for name, least in (("rounds", 2), ("long", 1)):
+        if (got := getattr(arguments, name)) < least:
+            parser.error(f"--{name} {got}: expected {least} or more")
     import bars_shown  # which needs rich: who only measures does without
     from rich.console import Console
 

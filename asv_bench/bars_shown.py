@@ -179,21 +179,31 @@ def _line(*cells: str) -> str:
 
 
 def around(page: Path) -> tuple[str, str]:
-    """Return what stands on a page before and after what was measured, with the marks.
+    """Return what stands on a page before and after what was measured, with the marks; of a new page, these alone.
 
     Raises
     ------
     ValueError
-        When the page has not both marks, each once and in this order.
+        When the page has not both marks, each once and in this order, or the folder of a new one is not there.
+    OSError
+        When it cannot be read and written.
     """
+    if not page.exists():
+        if not page.parent.is_dir():
+            raise ValueError(f"{page}: there is no folder {page.parent}")
+        return BEGIN, END
+    page.open("a").close()
     before, begin, rest = page.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end or BEGIN in rest or END in after:
-        raise ValueError(f"{page}: expected the marks {BEGIN!r} and {END!r}, each once, around what is to be replaced")
+        raise ValueError(
+            f"{page}: expected the marks {BEGIN!r} and {END!r}, each once, around what is to be replaced; "
+            "name a page that is not there, and it is made"
+        )
     return before + begin, end + after
 
 
 def put(page: Path, text: str) -> None:
     """Write a text between the marks of a page; ValueError as for `around`."""
     before, after = around(page)
-    page.write_text(f"{before}\n\n{text}\n\n{after}", "utf-8")
+    page.write_text(f"{before}\n\n{text}\n\n{after.rstrip()}\n", "utf-8")

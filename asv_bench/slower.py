@@ -15,6 +15,7 @@ too. Under make it stands behind `Error`: that of make is 2 for both.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,17 @@ def main() -> int:
     parser.add_argument("--bench", action="append", default=[], metavar="RE", help="only these; may be repeated")
     parser.add_argument("--factor", default=FACTOR, help=f"how many times as long is slower (default: {FACTOR})")
     arguments = parser.parse_args()
+    for pattern in arguments.bench:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            parser.error(f"--bench {pattern}: this is no regular expression: {error}")
+    try:
+        wide = float(arguments.factor) > 1
+    except ValueError:
+        wide = False
+    if not wide:
+        parser.error(f"--factor {arguments.factor}: expected a number above 1")
     with tempfile.TemporaryDirectory() as folder:
         try:
             return compare(arguments.base, arguments.head, arguments.bench, arguments.factor, Path(folder))

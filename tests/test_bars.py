@@ -148,6 +148,34 @@ def test_what_was_measured_is_put_between_the_marks_of_a_page(
     for _ in range(2):
         bars_shown.put(page, text)
         assert page.read_text() == f"before\n{begin}\n\n{text}\n\n{end}\nafter\n"
+    new = tmp_path / "new.md"
+    for _ in range(2):
+        bars_shown.put(new, text)
+        assert new.read_text() == f"{begin}\n\n{text}\n\n{end}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--write", "no/where.md"), "no/where.md: there is no folder no"),
+        (("--write", "."), "."),
+        (("--rounds", "1"), "--rounds 1: expected 2 or more"),
+        (("--long", "0"), "--long 0: expected 1 or more"),
+    ],
+)
+def test_what_cannot_be_measured_or_written_is_refused_before_anything_is_measured(
+    arguments: tuple[str, ...],
+    said: str,
+    bars: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bars.py", *arguments])
+    monkeypatch.setattr(bars, "measure", lambda _: pytest.fail("it measured"))
+    with pytest.raises(SystemExit) as ended:
+        bars.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("page", ["", "{begin}", "{end}{begin}", "{begin}{begin}{end}", "{begin}{end}{end}"])

@@ -120,3 +120,27 @@ def test_a_commit_that_is_not_there_is_said(
     assert ended(slower, monkeypatch, "no-such-branch", "HEAD") == 2
     assert capsys.readouterr().err.startswith("make slower: no-such-branch: git knows no such commit here")
     assert not asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--bench", "("), "--bench (: this is no regular expression"),
+        (("--factor", "twice"), "--factor twice: expected a number above 1"),
+        (("--factor", "1"), "--factor 1: expected a number above 1"),
+        (("--factor", "nan"), "--factor nan: expected a number above 1"),
+    ],
+)
+def test_options_that_asv_would_stumble_over_are_refused(
+    arguments: tuple[str, ...],
+    said: str,
+    slower: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = answering(monkeypatch, 0, [])
+    with pytest.raises(SystemExit) as refused:
+        ended(slower, monkeypatch, "HEAD~1", "HEAD", *arguments)
+    assert refused.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not asked
