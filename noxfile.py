@@ -52,6 +52,7 @@ OF_THE_COMMAND = (
     "dashboard_machines",
     "dashboard_offline",
     "dashboard_page",
+    "dashboard_refused",
     "dashboard_run",
     "device_lifetime",
     "endure",

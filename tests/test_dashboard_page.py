@@ -64,6 +64,26 @@ def test_a_bar_is_met_or_missed(
     assert one.machine == "here"
 
 
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [(1.2, "1.2"), (1.2004, "1.2004"), (1.3, "1.3"), (1.30001, "1.30001"), (0.5, "0.5"), (17.54, "17.5")],
+)
+def test_a_ratio_is_shown_on_the_side_of_its_limits_that_it_is_on(ratio: float, told: str) -> None:
+    from buflend.bench.dashboard import summary
+
+    one = bars.Reached(bars.Bar("work", "other", 1.3, 1.2), "here", ratio)
+    assert summary.told_ratio(one) == f"{told}{TIMES}"
+    assert summary.told_ratio(one._replace(ratio=None)) == ""
+
+
+def test_a_verdict_of_three_samples_has_no_colour(tmp_path: Path) -> None:
+    for name, quick in (("hasty", True), ("calm", False)):
+        lay(tmp_path, name, run({SIZE: row(SIZE, [1.0, 1.1, 1.3, 2.0, 2.0, 2.0])}, buflend={"quick": quick}))
+    page = Page(rendered(tmp_path))
+    assert page.classes["bar missed"] == "left wrong"
+    assert page.classes["bar missed (quick)"] == "left absent"
+
+
 def test_a_side_that_is_missing_is_said(tmp_path: Path) -> None:
     made, entry = bar_rows(tmp_path, [3.0, NAN, 24.0])
     assert (one := reached(made, entry, "frombuffer")).ratio is None
@@ -211,7 +231,8 @@ def test_the_page_shows_every_row_and_needs_nothing_else(folder: Path) -> None:
     assert REASON in text
     assert "<b>noted</b>" in text
     assert "Without a value on here: 1" in text
-    assert "Left out of far: 1 results of benchmarks that are no longer" in text
+    assert "_x1000 is of a thousand calls" in " ".join(text.split())
+    assert "Left out of far: 1 result of benchmarks that are no longer" in text
 
 
 def test_links_lead_to_one_series_of_asv_and_stand_only_where_its_page_is(folder: Path) -> None:

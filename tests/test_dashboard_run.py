@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from buflend.bench import cli, peers
-from buflend.bench.dashboard import command, measuring, offline, results
+from buflend.bench.dashboard import command, measuring, offline, page, results
 
 from .asv_files import NEW, OLD, git, lay, repository, run
 
@@ -267,6 +267,7 @@ def test_an_asv_that_loads_more_is_an_error_and_the_landing_page_is_written(
         (("--bench", "("), "--bench (: this is no regular expression"),
         (("--machine", "../m"), "--machine ../m: expected letters"),
         (("--commit", OLD), f"--commit {OLD}: the checkout is at"),
+        (("--commit", ""), "--commit : the checkout is at"),
         (("--history", "no..where"), "--history no..where: git does not know this range"),
         (("--history", "HEAD..HEAD"), "--history HEAD..HEAD: got no commit"),
         (("--add", "nowhere"), "--add nowhere: no results there"),
@@ -285,6 +286,34 @@ def test_what_cannot_be_done_is_a_sentence(
     assert said in error
     assert error.count("\n") == 1
     assert not (project / "asv_bench/.asv/site").exists()
+
+
+def test_a_copy_wants_the_whole_commit(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for commit in ("nonsense", NEW[:8], ""):
+        assert dashboard("--no-publish", "--commit", commit) == 2
+        assert capsys.readouterr().err == (
+            f"buflend: --commit {commit}: expected 40 digits, as `git rev-parse HEAD` writes them\n"
+        )
+    assert not (project / "asv_bench/.asv/asv.log").exists()
+
+
+def test_who_interrupts_the_publishing_keeps_the_page_of_the_last_time(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    repository(project)
+    old = project / "asv_bench/.asv/site/asv/index.html"
+    monkeypatch.setattr(measuring, "done", interrupted)
+    assert dashboard("--quick", "--no-serve", "--bench", "maximal") == 130
+    assert not old.parent.parent.exists()
+    old.parent.mkdir(parents=True)
+    old.write_text("of the last time", "utf-8")
+    (old.parent.parent / "index.html").write_text(page.MARK, "utf-8")
+    assert dashboard("--quick", "--no-serve", "--bench", "maximal") == 130
+    assert old.read_text("utf-8") == "of the last time"
+    assert (old.parent.parent / "index.html").read_text("utf-8") == page.MARK
 
 
 def test_a_suite_that_cannot_be_imported_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

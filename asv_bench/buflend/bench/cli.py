@@ -152,7 +152,7 @@ def _dashboard(arguments: argparse.Namespace) -> int:
     options = command.Options(
         quick=arguments.quick,
         bench=arguments.bench,
-        machine=arguments.machine or re.sub(r"[^A-Za-z0-9_.-]+", "-", platform.node()).strip("-._") or "here",
+        machine=_machine() if arguments.machine is None else arguments.machine,
         gpu=arguments.gpu,
         commit=arguments.commit,
         add=arguments.add,
@@ -170,18 +170,24 @@ def _dashboard(arguments: argparse.Namespace) -> int:
     except DashboardError as error:
         raise CannotError(str(error)) from error
     except OSError as error:
-        raise CannotError(f"{error.filename}: {error.strerror}") from error
+        raise CannotError(_cause(error)) from error
     return 1 if made.failed else 0
+
+
+def _machine() -> str:
+    """Return the name of this machine, as one of results may be written."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", platform.node()).strip("-._") or "here"
+
+
+def _cause(error: OSError) -> str:
+    """Say what could not be done with which file; a full disk names none."""
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else str(error.strerror or error)
 
 
 def _check_combination(arguments: argparse.Namespace) -> None:
     """Refuse options of which one would be without effect."""
     given = {name: getattr(arguments, name.replace("-", "_")) for name in ("add", "commit", "output", "port")}
-    for option, others in {
-        "no-publish": ("add", "output", "port"),
-        "no-serve": ("port",),
-        "history": ("commit",),
-    }.items():
+    for option, others in WITHOUT_EFFECT.items():
         for other in others:
             if getattr(arguments, option.replace("-", "_")) and given[other] not in (None, []):
                 raise CannotError(f"--{option} and --{other}: expected one of them, since the other has no effect then")
@@ -215,7 +221,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             arguments.html.write_text(page.render(report), "utf-8", "replace")
             terminal.say(f"written: {arguments.html}")
     except OSError as error:
-        raise CannotError(f"{error.filename}: {error.strerror}") from error
+        raise CannotError(_cause(error)) from error
     return 0
 
 

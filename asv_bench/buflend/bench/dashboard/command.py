@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import processes
 from ..wording import plural
-from . import DashboardError, bars, checkout, measuring, offline, page, publishing, results, rows, serving, summary
+from . import (
+    DashboardError,
+    bars,
+    checkout,
+    measuring,
+    offline,
+    page,
+    publishing,
+    results,
+    rows,
+    serving,
+    shape,
+    summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +45,10 @@ if TYPE_CHECKING:
 SUITE = Path(__file__).resolve().parents[3]
 """The folder that holds asv's configuration, the benchmarks and the results."""
 
+NOTHING = "''"
 QUICK = "Quick: three samples each, as they come: for a look, not for numbers."
 NO_HISTORY = "This checkout has no git history: asv's own page shows everything at one commit."
 ONE_COMMIT = "asv's own page draws history: of one commit it shows the graphs that are linked here, and an empty grid."
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 class Options(NamedTuple):
@@ -69,19 +82,23 @@ class Dashboard:
     def check(self) -> None:
         """Refuse what cannot be done before minutes are spent."""
         options = self.options
-        if not NAME.fullmatch(options.machine):
-            raise DashboardError(f"--machine {options.machine}: expected letters, digits, and . _ - between them")
+        if not shape.NAME.fullmatch(options.machine):
+            raise DashboardError(f"--machine {options.machine or NOTHING}: expected {shape.NAMED}")
+        for name, value in (("gpu", options.gpu), ("history", options.history)):
+            if value is not None and not value.strip():
+                raise DashboardError(f"--{name}: got nothing, expected a value; leave the option out")
         for pattern in options.bench:
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise DashboardError(f"--bench {pattern}: this is no regular expression: {error}") from error
         for folder in options.add:
-            if not any(results.machines(folder)):
+            if not any(machine.runs for machine in results.machines(folder)):
                 raise DashboardError(
-                    f"--add {folder}: no results there: expected a folder with a machine.json, or of such folders"
+                    f"--add {folder}: no results there: expected a folder with a machine.json and files of results, "
+                    "or of such folders"
                 )
-        if options.publish and self.site.exists():
+        if options.publish:
             _check_ours(self.site)
         if options.serve and options.port is not None:
             serving.opened(self.site, options.port).server_close()
@@ -116,10 +133,12 @@ class Dashboard:
     def _repository(self, folder: Path) -> Repository:
         found = checkout.find(SUITE.parent, folder)
         commit, span = self.options.commit, self.options.history
-        if commit is not None and found.history and not found.commit.startswith(commit):
+        if commit is not None and found.history and not (commit and found.commit.startswith(commit)):
             raise DashboardError(f"--commit {commit}: the checkout is at {found.commit}; leave the option out")
+        if commit is not None and not found.history and not shape.COMMIT.fullmatch(commit):
+            raise DashboardError(f"--commit {commit}: expected 40 digits, as `git rev-parse HEAD` writes them")
         if span is not None and not found.history:
-            raise DashboardError(f"--history {span}: this checkout has no git history")
+            raise DashboardError(f"--history {span}: this checkout has no git history; measure in a clone")
         return found
 
     def _plan(self, repository: Repository) -> Plan:
@@ -183,7 +202,6 @@ class Dashboard:
             here = repository.commit[:8]
             notes.append(f"What was measured on commits that are not here stands on asv's own page at {here}: {told}.")
         broken = None
-        place.site.mkdir(parents=True, exist_ok=True)
         try:
             publishing.publish(for_asv, found.benchmarks, repository, place)
         except offline.AssetsError as error:
@@ -212,9 +230,22 @@ class Dashboard:
 
 
 def _check_ours(site: Path) -> None:
-    """Refuse a folder that holds something else, since files of it would be replaced."""
-    if not site.is_dir():
-        raise DashboardError(f"--output {site}: this is a file, expected a folder")
+    """Refuse a folder that cannot be written, and one that holds something else: files of it would be replaced."""
+    there = next(one for one in (site, *site.parents) if one.exists())
+    if not there.is_dir():
+        raise DashboardError(f"--output {site}: {there} is a file, expected a folder")
+    missing = [one for one in (site, *site.parents) if not one.exists()]
+    try:
+        site.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=site).close()  # nothing less tells whether files can be written there
+    except OSError as error:
+        raise DashboardError(f"--output {site}: may not be written: {error.strerror}; name another folder") from error
+    finally:
+        for one in missing:
+            with contextlib.suppress(OSError):
+                one.rmdir()
+    if there != site:
+        return
     index = site / "index.html"
     ours = index.is_file() and page.MARK in index.read_text("utf-8", "replace")[:4000]
     if not ours and any(site.iterdir()):
@@ -238,6 +269,11 @@ def write(place: Place, machines: list[Machine], benchmarks: dict[str, Any], not
     table = rows.table(machines, benchmarks, words)
     reached = bars.reached(table, benchmarks)
     about = page.Notes(notes, asv=(place.asv / "index.html").is_file())
-    (place.site / "index.html").write_text(page.render(table, machines, reached, words, about), "utf-8")
-    (place.site / "summary.md").write_text(summary.render(table, reached, words, notes), "utf-8")
+    texts = {
+        "index.html": page.render(table, machines, reached, words, about),
+        "summary.md": summary.render(table, reached, words, notes),
+    }
+    place.site.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():  # neither without the other
+        (place.site / name).write_text(text, "utf-8")
     return table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from .. import drawing, peers
-from ..wording import times_text
+from ..wording import plural, times_text
 from . import figures, summary
 from .rows import FIRST, chosen, left_out, plain
 
@@ -64,6 +64,8 @@ def render(
         spread=summary.spread,
         chosen=chosen,
         limits=summary.limits,
+        told_ratio=summary.told_ratio,
+        plural=plural,
         times=times_text,
         link=link,
         graphs=graphs,

@@ -109,20 +109,29 @@ def publish(machines: Iterable[Machine], benchmarks: dict[str, Any], repository:
     DashboardError
         When it loads something else, or asv fails.
     """
+    try:
+        made = _made(machines, benchmarks, repository, place)
+    except DashboardError:
+        shutil.rmtree(place.asv, ignore_errors=True)  # that of the last time shows other results
+        raise
     shutil.rmtree(place.asv, ignore_errors=True)
+    place.site.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, place.asv)
+    text = page.licences(offline.licences(place.assets))
+    (place.site / "licences.html").write_text(text, "utf-8")
+
+
+def _made(machines: Iterable[Machine], benchmarks: dict[str, Any], repository: Repository, place: Place) -> Path:
+    """Return a folder with asv's own page, elsewhere: who is interrupted keeps that of the last time."""
     offline.install(place.assets)
     folder = measuring.emptied(place.work / "published")
+    made = place.work / "asv"
     for machine in machines:
         results.write(folder, machine)
     results.write_benchmarks(folder, benchmarks)
-    settings = measuring.configuration(place.suite, repository, existing=True, results_dir=folder, html_dir=place.asv)
+    settings = measuring.configuration(place.suite, repository, existing=True, results_dir=folder, html_dir=made)
     config = place.work / "publish.json"
     config.write_text(json.dumps(settings), "utf-8")
-    try:
-        measuring.done(["publish", "--config", str(config)], place.work, place.log)
-        offline.localise(place.asv, place.assets, home="../index.html")
-    except BaseException:
-        shutil.rmtree(place.asv, ignore_errors=True)  # half a page would show an error of its own
-        raise
-    text = page.licences(offline.licences(place.assets))
-    (place.site / "licences.html").write_text(text, "utf-8")
+    measuring.done(["publish", "--config", str(config)], place.work, place.log)
+    offline.localise(made, place.assets, home="../index.html")
+    return made

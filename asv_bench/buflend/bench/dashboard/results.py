@@ -14,7 +14,7 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import DashboardError
+from . import DashboardError, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -116,13 +116,7 @@ class Run(NamedTuple):
             found = columns.get(name)
             return list(found) if found is not None else [None] * len(combinations)
 
-        numbers, lows, highs = column("result"), column("stats_q_25"), column("stats_q_75")
-        repeats = column("stats_repeat")
-        if len(numbers) != len(combinations):
-            raise DashboardError(
-                f"{self.machine}/{self.file}: {benchmark}: got {len(numbers)} results, expected {len(combinations)}, "
-                "one for each combination of its parameters"
-            )
+        numbers, lows, highs, repeats = map(column, shape.NUMBERS)
         found = {}
         for key, number, low, high, repeat in zip(combinations, numbers, lows, highs, repeats, strict=True):
             samples = int(repeat or 0)
@@ -162,14 +156,11 @@ def benchmarks(folder: Path) -> dict[str, dict[str, Any]]:
 def read(path: Path, machine: str) -> Run:
     """Read a result file."""
     data = load(path, version=FORMAT)
-    try:
-        names = data.pop("result_columns")
-        results = {name: dict(zip(names, columns, strict=False)) for name, columns in data.pop("results").items()}
-        whole = {key: data[key] for key in ("commit_hash", "env_name", "date", "params", "python")}
-    except KeyError as error:
-        raise DashboardError(f"{path}: asv's key {error} is missing") from error
+    shape.check_run(path, data)
+    names = data.pop("result_columns")
+    results = {name: dict(zip(names, columns, strict=False)) for name, columns in data.pop("results").items()}
     notes = data.pop("buflend", {})
-    return Run(path.name, machine, data | whole, results, notes)
+    return Run(path.name, machine, data, results, notes)
 
 
 def machines(folder: Path) -> Iterator[Machine]:
@@ -179,6 +170,7 @@ def machines(folder: Path) -> Iterator[Machine]:
     for path in own or inner:
         info = load(path / "machine.json")
         name = str(info.get("machine", path.name))
+        shape.check_machine(path / "machine.json", info, name)
         files = [file for file in sorted(path.iterdir()) if RESULTS.fullmatch(file.name)]
         yield Machine(name, info, [read(file, name) for file in files])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..wording import DASH, digits, times_text
+from ..wording import DASH, TIMES, digits, times_text
 from .figures import amount
 from .rows import columns, described
 
@@ -89,6 +89,19 @@ def limits(one: Reached) -> str:
     return ", ".join(f"{name} {times_text(limit)}" for name, limit in told.items() if limit is not None)
 
 
+def told_ratio(one: Reached) -> str:
+    """Give a ratio in as many digits as show on which side of its limits it is; empty where there is none."""
+    if one.ratio is None:
+        return ""
+    sides = [one.ratio <= limit for limit in (one.bar.bar, one.bar.stretch) if limit is not None]
+    for count in range(3, 8):
+        told = digits(one.ratio, count)
+        seen = float(told.replace(",", ""))
+        if [seen <= limit for limit in (one.bar.bar, one.bar.stretch) if limit is not None] == sides:
+            break
+    return f"{told}{TIMES}"
+
+
 def render(table: Table, bars: list[Reached], words: Mapping[str, str], notes: Iterable[str]) -> str:
     """Return rows and bars as Markdown."""
     lines = ["# buflend, side by side", "", *(f"- {note}" for note in notes), ""]
@@ -121,8 +134,7 @@ def _bars(bars: list[Reached]) -> Iterator[str]:
     yield _line(["---"] * 6)
     for one in bars:
         verdict = ", ".join(f"{name} {told}" for name, told in one.verdicts.items())
-        ratio = "" if one.ratio is None else digits(one.ratio, 3)
-        yield _line([one.bar.work, one.bar.against, limits(one), ratio, verdict or one.reason, one.machine])
+        yield _line([one.bar.work, one.bar.against, limits(one), told_ratio(one), verdict or one.reason, one.machine])
 
 
 def _line(cells: Iterable[str]) -> str:
