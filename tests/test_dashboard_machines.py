@@ -1,5 +1,6 @@
 """What the dashboard gathers of other machines, by which repository; and the pages served to this machine alone."""
 
+import json
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from buflend.bench import processes
-from buflend.bench.dashboard import DashboardError, checkout, command, publishing, serving
+from buflend.bench.dashboard import DashboardError, checkout, command, publishing, results, serving
 
 from .asv_files import BYTES, GPU, NEW, OLD, VIEW, commit, git, lay, repository, row, run
 
@@ -115,3 +116,11 @@ def test_the_gpu_is_called_what_cuda_calls_it(
 ) -> None:
     monkeypatch.setattr(processes, "answer", lambda job, _payload: (count if job.endswith("_count") else named, {}))
     assert command.gpu_name() == told
+
+
+def test_a_machine_that_does_not_say_its_name_has_that_of_its_folder(tmp_path: Path) -> None:
+    place = lay(tmp_path / "brought", "far", run({VIEW: row(VIEW, [1.0, 2.0, 3.0])}))
+    (place / "machine.json").write_text("{}", "utf-8")
+    (machine,) = results.machines(tmp_path / "brought")
+    results.write(tmp_path / "for_asv", machine)
+    assert json.loads((tmp_path / "for_asv/far/machine.json").read_text("utf-8")) == {"gpu": "none", "machine": "far"}

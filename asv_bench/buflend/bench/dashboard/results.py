@@ -216,7 +216,8 @@ def write(folder: Path, machine: Machine) -> None:
     """Write a machine's folder below `folder`, as asv would; files of these names are replaced."""
     target = folder / machine.name
     target.mkdir(parents=True, exist_ok=True)
-    (target / "machine.json").write_text(json.dumps({"gpu": NO_GPU, **machine.info}, indent=1), "utf-8")
+    info = {"gpu": NO_GPU, **machine.info, "machine": machine.name}  # asv cannot do without the last
+    (target / "machine.json").write_text(json.dumps(info, indent=1), "utf-8")
     for run in machine.runs:
         names = list(dict.fromkeys(name for columns in run.results.values() for name in columns))
         rows = {name: [columns.get(key) for key in names] for name, columns in run.results.items()}
