@@ -111,7 +111,7 @@ time.sleep(600)
             "four": "PASS",
         }
         assert (found["what"], found["verdict"], found["limit"]) == ("gpu_check", "FAIL", 300)
-        assert 0 < found["seconds"] < 300
+        assert 0 <= found["seconds"] < 300  # in tenths: three steps may take none
         assert found["steps"]["one"]["rows"] == [row("a", "PASS")]
         assert found["steps"]["three"] == {
             "verdict": "SKIP",

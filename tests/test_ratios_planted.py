@@ -25,8 +25,8 @@ PLANTS = [
     Mutant(
         "as-ndarray-twice",
         "minimal/buflend/minimal/buffer.py",
-        "        return arrays.whole_ndarray(buffer, dtype)\n",
-        "        arrays.whole_ndarray(buffer, dtype)\n        return arrays.whole_ndarray(buffer, dtype)\n",
+        "        return arrays.whole_ndarray(lent, dtype)\n",
+        "        arrays.whole_ndarray(lent, dtype)\n        return arrays.whole_ndarray(lent, dtype)\n",
         (TEST("as_ndarray"),),
         "an array is made and thrown away",
     ),

@@ -310,7 +310,9 @@ def as_ndarray(
     Parameters, result and errors are those of `buflend.minimal.as_ndarray`; what `as_buffer` of this package reads is
     taken.
     """
-    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
+    # Not by what it says of its class; and mostly it is just this one.
+    ours = type(buffer) is Buffer or issubclass(type(buffer), memory.Memory)
+    lent: Any = buffer if ours else as_buffer(buffer)
     if shape is None and strides is None and type(offset) is int and not offset:
         return arrays.whole_ndarray(lent, dtype)
     return arrays.to_ndarray(lent, dtype, shape, strides, offset)

@@ -162,7 +162,9 @@ def as_ndarray(
     >>> as_ndarray(b"abcdef", "S1", shape=3, strides=[-2], offset=4).tolist()
     [b'e', b'c', b'a']
     """
-    lent: Any = buffer if issubclass(type(buffer), memory.Memory) else as_buffer(buffer)
+    # Not by what it says of its class; and mostly it is just this one.
+    ours = type(buffer) is Buffer or issubclass(type(buffer), memory.Memory)
+    lent: Any = buffer if ours else as_buffer(buffer)
     if shape is None and strides is None and type(offset) is int and not offset:
         return arrays.whole_ndarray(lent, dtype)
     return arrays.to_ndarray(lent, dtype, shape, strides, offset)
