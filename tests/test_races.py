@@ -1,9 +1,13 @@
 """What two threads do to the tables of the library at once, one step of the other put between two of the one."""
 
+import dis
 import inspect
 import sys
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -54,25 +58,40 @@ def test_what_another_thread_takes_during_a_collection() -> None:
 
 
 class Interrupt:
-    """Raises in functions of a name at their n-th line within the first `try`, once, as the handler of a signal may.
+    """Raises in functions of a name at their n-th line or step within the first `try`, once, as a signal's handler may.
 
-    What is raised in the call above it ends the callback, and between the two no handler runs.
+    What is raised in the call above it ends the callback, and between the two no handler runs. Within a line one runs
+    where a call has returned and its result is kept nowhere yet.
     """
 
-    def __init__(self, name: str, after: int) -> None:
-        self.name, self.after, self.raised = name, after, False
+    def __init__(self, name: str, after: int, event: str = "line") -> None:
+        self.name, self.after, self.event, self.raised = name, after, event, False
 
     def __call__(self, frame: Any, event: str, _: object) -> Any:
         if frame.f_code.co_name != self.name or "arrow_" not in frame.f_code.co_filename:
             return None
-        lines, first = inspect.getsourcelines(frame.f_code)
-        above = next(i for i, line in enumerate(lines) if line.strip() == "try:")
-        if event == "line" and not self.raised and frame.f_lineno > first + above + 1:
+        frame.f_trace_opcodes = self.event == "opcode"
+        first, returned = _steps(frame.f_code)
+        within = frame.f_lasti in returned if self.event == "opcode" else frame.f_lineno > first
+        if event == self.event and not self.raised and within:
             self.after -= 1
             if self.after < 0:
                 self.raised = True
                 raise KeyboardInterrupt
         return self
+
+
+@lru_cache
+def _steps(code: CodeType) -> tuple[int, frozenset[int]]:
+    """Return the first line within the first `try`, and the steps behind calls from there on."""
+    lines, start = inspect.getsourcelines(code)
+    first = next(start + i + 1 for i, line in enumerate(lines) if line.strip() == "try:")
+    line, returned, steps = 0, set(), list(dis.get_instructions(code))
+    for step, following in pairwise(steps):
+        line = step.starts_line or line
+        if step.opname == "CALL" and line >= first:
+            returned.add(following.offset)
+    return first, frozenset(returned)
 
 
 def array() -> tuple[object, list[int]]:
@@ -90,16 +109,17 @@ def stream() -> tuple[object, list[int]]:
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters see what a trace function raises elsewhere")
+@pytest.mark.parametrize("event", ["line", "opcode"])
 @pytest.mark.parametrize("after", range(25))
 @pytest.mark.parametrize("name", ["release", "destructor"])
 @pytest.mark.parametrize("make", [array, stream])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signals_handler_raises_within_a_callback(
-    make: Callable[[], tuple[object, list[int]]], name: str, after: int
+    make: Callable[[], tuple[object, list[int]]], name: str, after: int, event: str
 ) -> None:
     arrow_release.flush()
     capsule, returned = make()
-    interrupt = Interrupt(name, after)
+    interrupt = Interrupt(name, after, event)
     before = sys.gettrace()
     sys.settrace(interrupt)
     try:

@@ -162,19 +162,20 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
     def destructor(
         capsule: int,
         clear: Any = clear_error,
-        take: Any = _blocks.pop,
+        find: Any = _blocks.get,
+        drop: Any = _blocks.pop,
         call: Any = Release,
         own: int = RELEASE_AT[kind],
         twice: tuple[bool, bool] = TWICE,
         anything: Any = BaseException,
     ) -> None:
         clear()
-        block = None
         for is_last in twice:
             try:
-                block = block or take(capsule, None)
+                block = find(capsule)  # dropped last: what is raised right after a call loses its result
                 if block is not None and block[own]:
                     call(block[own])(block.buffer_info()[0])
+                drop(capsule, None)
             except anything:
                 if is_last:
                     raise

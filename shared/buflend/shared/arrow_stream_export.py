@@ -121,6 +121,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         clear: Any = clear_error,
         words_at: Any = AS_WORDS[kind].from_address,
         call: Any = Release,
+        find: Any = _live.get,
         forget: Any = _live.pop,
         own: int = RELEASE_AT[kind],
         own_of_chunk: int = RELEASE_AT[chunk],
@@ -128,13 +129,15 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         anything: Any = BaseException,
     ) -> None:
         clear()
-        stream = None
+        stream, number = None, 0
         for is_last in twice:
             try:
                 words = words_at(address) if address else None
                 if words and words[own]:
-                    stream = stream or forget(words[own + 1], None)
+                    number = words[own + 1]
+                    stream = find(number)  # then forgotten: what is raised right after a call loses its result
                     words[own] = 0
+                forget(number, None)
                 if stream is not None:
                     for block in stream.chunks:
                         if block[own_of_chunk]:  # not handed over
