@@ -1,5 +1,6 @@
 """What a person passes to `Column` and `Table`: what is meant where nothing is said; errors name the argument."""
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
         (TypeError, {"metadata": {"a": 1}}, "metadata"),
         (TypeError, {"metadata": ["a"]}, "metadata"),
         (TypeError, {"children": [np.arange(2)]}, "children"),
-        (TypeError, {"children": 3}, "children"),
+        (TypeError, {"children": 3}, "children: got 3, expected a sequence of Columns"),
+        (ValueError, {"children": repeat(CODES, 2**20 + 1)}, "children: got more, expected at most 1048576 Columns"),
+        (ValueError, {"variadic": repeat(FOUR)}, "variadic: got more, expected at most 1048576 Buffers"),
         (TypeError, {"dictionary": ["a"]}, "dictionary"),
         (TypeError, {"variadic": [b"abc"]}, "variadic"),
         (ValueError, {"dtype": "int64"}, "such as 'l' for int64"),

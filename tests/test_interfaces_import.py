@@ -210,6 +210,11 @@ class TestArrayInterface:
         assert "['shape']" in refusal(ProducerError, kind(shape=shape))
 
     @BOTH
+    def test_no_extent_is_left_out(self, kind: type[Interface]) -> None:
+        assert as_buffer(kind(shape=(*[1] * 1023, 64))).bufsize == 64
+        assert "1024 extents at most" in refusal(ProducerError, kind(shape=(*[1] * 1024, 64)))
+
+    @BOTH
     @pytest.mark.parametrize("strides", [(1, 1), (), 1, ("1",), (1.0,)], ids=repr)
     def test_what_are_no_strides(self, kind: type[Interface], strides: object) -> None:
         assert "['strides']" in refusal(ProducerError, kind(strides=strides))

@@ -127,9 +127,11 @@ def buffers(given: dict[str, Any]) -> dict[str, Any]:
     return {name: buffer for name, buffer in given.items() if buffer is not None}
 
 
-def instances(given: Any, kind: type, name: str) -> tuple[Any, ...]:
+def instances(given: Any, kind: type, name: str, what: str) -> tuple[Any, ...]:
     """Return a sequence whose items are all of a kind."""
-    found = tuple(islice(given, _MOST_PARTS)) if isinstance(given, Iterable) else (None,)
+    found = tuple(islice(given, _MOST_PARTS + 1)) if isinstance(given, Iterable) else (None,)
+    if len(found) > _MOST_PARTS:
+        raise ValueError(f"{name}: got more, expected at most {_MOST_PARTS} {what}")
     if not all(issubclass(type(item), kind) for item in found):
-        raise TypeError(f"{name}: got {given!r}, expected a sequence of {kind.__name__}s")
+        raise TypeError(f"{name}: got {given!r}, expected a sequence of {what}")
     return found

@@ -75,9 +75,9 @@ class Parts:
             arguments.integer(byte_offset, "byte_offset"),
             arguments.stride(strides, type_),
             offset if validity_offset is None else arguments.integer(validity_offset, "validity_offset"),
-            variadic=arguments.instances(variadic, Buffer, "variadic"),
-            children=arguments.instances(children, Parts, "children"),
-            dictionary=arguments.instances((dictionary,), Parts, "dictionary")[0] if whole else None,
+            variadic=arguments.instances(variadic, Buffer, "variadic", "Buffers"),
+            children=arguments.instances(children, Parts, "children", "Columns"),
+            dictionary=arguments.instances((dictionary,), Parts, "dictionary", "Columns")[0] if whole else None,
         )
         if null_count is not None:
             piece = piece._replace(null_count=arguments.integer(null_count, "null_count", 0, size))

@@ -115,17 +115,20 @@ def _shape(shape: Any, field: str) -> tuple[int, ...]:
         raise ProducerError(field, got=shape, expected="a tuple of extents")
     found = _integers(shape) or ((-1,) if tuple.__len__(shape) else ())
     if min(found, default=0) < 0:
-        raise ProducerError(field, got=shape, expected="a tuple of extents, integers of 0 or more")
+        expected = f"a tuple of {_MOST_DIMENSIONS} extents at most, integers of 0 or more"
+        raise ProducerError(field, got=shape, expected=expected)
     return found
 
 
 def _integers(given: Any) -> tuple[int, ...]:
-    """Return the integers that a foreign sequence holds, 64 bits at most; none where it holds anything else."""
+    """Return the integers that a foreign sequence holds, 64 bits at most; none where it holds others, or too many."""
     try:
-        found = tuple(islice(map(index, given), _MOST_DIMENSIONS))
+        found = tuple(islice(map(index, given), _MOST_DIMENSIONS + 1))
     except EXITS:
         raise
     except BaseException:  # noqa: BLE001 - foreign numbers may raise anything
+        return ()
+    if len(found) > _MOST_DIMENSIONS:
         return ()
     return found if all(-_MOST_BYTES <= number <= _MOST_BYTES for number in found) else ()
 
