@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from buflend.maximal import as_column
+from buflend.maximal import arrow_pyarrow, as_column
 
 pytestmark = pytest.mark.peers
 pa = pytest.importorskip("pyarrow")
@@ -147,3 +147,17 @@ def test_as_members(name: str) -> None:
     for made in (lists, structs):
         for start in range(4):
             check(made[start:])
+
+
+@pytest.mark.parametrize("name", ["null", "int32", "bool", "string_view"])
+def test_no_type_is_asked_for_again_with_each_chunk(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    to_field = arrow_pyarrow.to_field
+    monkeypatch.setattr(arrow_pyarrow, "to_field", lambda field: asked.append(field) or to_field(field))
+    counts = []
+    for chunks in (2, 20):
+        array = pa.chunked_array([ARRAYS[name]] * chunks)
+        assert pa.chunked_array(as_column(array)).equals(array)
+        counts.append(len(asked))
+        asked.clear()
+    assert counts[0] == counts[1] > 0

@@ -92,6 +92,8 @@ def _of_buffers(pa: Any, field: Field, data: Data, kind: Any) -> Any:
         return pa.nulls(data.length)
     lend = pa.foreign_buffer
     buffers = [one and lend(one[0], one[1].bufsize, _take(Taken, one[1])) for one in _given(field, data)]
+    if not field.children and field.dictionary is None:
+        return pa.Array.from_buffers(kind, data.length, buffers, data.null_count, data.offset)
     if field.dictionary is not None and data.dictionary is not None:
         values = _of_buffers(pa, field.dictionary, data.dictionary, kind.value_type)
         return pa.DictionaryArray.from_buffers(kind, data.length, buffers, values, data.null_count, data.offset)
@@ -112,7 +114,12 @@ def to_chunked_array(form: Form) -> Any:
     """Return a form as a `pyarrow.ChunkedArray`; imports pyarrow."""
     import pyarrow as pa
 
-    return pa.chunked_array([_maker(form.field, data)() for data in form.chunks], to_field(form.field).type)
+    field, kind = form.field, to_field(form.field).type
+    if makes(field):
+        arrays = [_of_buffers(pa, field, data, kind) for data in form.chunks]
+    else:
+        arrays = [pa.array(_Capsules(field, data)) for data in form.chunks]
+    return pa.chunked_array(arrays, kind)
 
 
 def to_table(form: Form) -> Any:
