@@ -183,7 +183,7 @@ MUTANTS = [
     Mutant(
         "dictionary-never-released",
         SHARED + "arrow_release.py",
-        "for part in [*parts, words[dictionary]]:",
+        "for part in [*parts, words[dictionary]] * 2:",
         "for part in parts:",
         ("tests/test_arrow_export.py::TestRelease::test_a_dictionary_is_released[callbacks]",),
         "the owner of the categories is kept for ever",
@@ -191,7 +191,7 @@ MUTANTS = [
     Mutant(
         "children-never-released",
         SHARED + "arrow_release.py",
-        "for part in [*parts, words[dictionary]]:",
+        "for part in [*parts, words[dictionary]] * 2:",
         "for part in [words[dictionary]]:",
         (ARROW_STREAM_EXPORT + "test_children_of_a_chunk_are_moved_out",),
         "the owners of the children are kept for ever",
@@ -232,8 +232,8 @@ MUTANTS = [
     Mutant(
         "chunks-that-nobody-took",
         SHARED + "arrow_stream_export.py",
-        "            for block in stream.chunks:\n",
-        "            for block in ():\n",
+        "            for block in stream.chunks * 2:",
+        "            for block in ():",
         (ARROW_STREAM_EXPORT + "test_released_through_the_struct_in_the_capsule",),
         "what a consumer leaves in a stream is kept for ever",
     ),

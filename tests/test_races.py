@@ -71,6 +71,10 @@ class Interrupt:
         if frame.f_code.co_name != self.name or "arrow_" not in frame.f_code.co_filename:
             return None
         frame.f_trace_opcodes = self.event == "opcode"
+        if event == self.event == "call":  # of another callback: it ends as it begins
+            self.after, self.raised = self.after - 1, self.raised or not self.after
+            if self.after == -1:
+                raise KeyboardInterrupt
         first, returned = _steps(frame.f_code)
         within = frame.f_lasti in returned if self.event == "opcode" else frame.f_lineno > first
         if event == self.event and not self.raised and within:
@@ -109,9 +113,11 @@ def stream() -> tuple[object, list[int]]:
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters see what a trace function raises elsewhere")
-@pytest.mark.parametrize("event", ["line", "opcode"])
 @pytest.mark.parametrize("after", range(25))
-@pytest.mark.parametrize("name", ["release", "destructor"])
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [(name, event) for name in ("release", "destructor") for event in ("line", "opcode")] + [("release", "call")],
+)
 @pytest.mark.parametrize("make", [array, stream])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signals_handler_raises_within_a_callback(
@@ -132,6 +138,64 @@ def test_a_signals_handler_raises_within_a_callback(
     assert not arrow_release._blocks
     if after < 3:
         assert interrupt.raised
+
+
+EXPORT = """
+import sys
+from buflend.shared import CPU, arrow_export, arrow_release, arrow_stream_export
+from buflend.shared.arrow_c import Data, Field
+
+field = Field("l")
+rows = Field("+s", children=(Field("+s", children=(field,)),) * 2, dictionary=field)
+numbers = Data(8, (None, (id(field), field)))  # an address that nobody reads, and an owner
+inner = Data(8, (None,), children=(numbers,))
+data = Data(8, (None,), children=(inner, inner), dictionary=numbers)
+EXPORTS = {
+    "an array": lambda: arrow_export.array_capsule(data),
+    "a schema": lambda: arrow_export.schema_capsule(rows),
+    "both": lambda: arrow_export.exporter(rows, data)(),
+    "both, flat": lambda: arrow_export.exporter(field, numbers)(),
+    "an array of a device": lambda: arrow_export.device_array_capsule(data, CPU),
+    "a stream": lambda: arrow_stream_export.stream_capsule(rows, [data, data]),
+    "a stream of a device": lambda: arrow_stream_export.device_stream_capsule(rows, [data, data], CPU),
+}
+
+class Interrupt:
+    def __init__(self, after):
+        self.after = after
+    def __call__(self, frame, event, _):
+        if "arrow_" not in frame.f_code.co_filename or frame.f_code.co_name in ("release", "destructor"):
+            return None
+        if event == "line":
+            self.after -= 1
+            if not self.after:
+                raise KeyboardInterrupt
+        return self
+
+def interrupted(make, after):
+    sys.settrace(Interrupt(after))
+    try:
+        make()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+        arrow_release.flush()
+    return False
+
+for name, make in EXPORTS.items():
+    after = 1
+    while interrupted(make, after):
+        after += 1
+        assert not arrow_release._live, (name, after, arrow_release._live)
+        assert not arrow_release._blocks, (name, after)
+    assert after > 20, name
+print("done")
+"""
+
+
+def test_a_signals_handler_raises_within_an_export(run_python: Run) -> None:
+    assert run_python(EXPORT) == "done\n"
 
 
 LOOK = """

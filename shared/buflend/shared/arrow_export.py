@@ -125,25 +125,30 @@ def _filler_of(kind: type[ArrowSchema] | type[ArrowArray]) -> Callable[[int, Pre
         number: int = RELEASE_AT[kind] + 1,
         following: Any = next_number,
         live: dict[int, Any] = _live,
-        counted: Any = enumerate,
+        span: Any = range,
         count: Any = len,
+        pairs: Any = zip,
     ) -> None:
-        """Write a struct to memory that is not read before; at exit, too."""
+        """Write a struct to memory that is not read before; at exit, too.
+
+        Where a signal's handler raises in between, the struct can be released: it points at nothing that is not kept.
+        """
         plain, kept, parts, has_dictionary = prepared
         words = words_at(address)
         words[:] = plain
         if parts:
             structs = (row * count(parts))()
             pointers = (word * count(parts))()
-            for i, part in counted(parts):
+            kept = kept, structs, pointers
+        words[number] = own = following()
+        live[own] = kept
+        if parts:
+            for i in span(count(parts)):
                 pointers[i] = address_of(structs) + i * size
-                fill(pointers[i], part)
             words[children], words[n_children] = address_of(pointers), count(parts) - has_dictionary
             words[dictionary] = pointers[-1] if has_dictionary else 0
-            kept = kept, structs, pointers
-        own = following()
-        live[own] = kept
-        words[number] = own
+            for pointer, part in pairs(pointers, parts):
+                fill(pointer, part)
 
     return fill
 

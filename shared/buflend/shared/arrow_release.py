@@ -15,9 +15,9 @@ A callback may run with an exception pending, on any thread, while modules are c
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
-What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, one that
-a signal's handler raises in the first statement ends the callback, and a consumer that releases after the
-interpreter is gone calls Python code that is no more.
+What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost; one that
+a signal's handler raises in the first statement ends a callback that is not called by another one, and what it had to
+return is kept; and a consumer that releases after the interpreter is gone calls Python code that is no more.
 """
 
 import ctypes
@@ -141,9 +141,10 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
                 words = words_at(address) if address else None
                 if words and words[own]:
                     number = words[own + 1]
-                    # Each part by its own release, which is NULL where the part was moved out.
+                    # Each part by its own release, which is NULL where the part was moved out; once more where that
+                    # was ended as it began.
                     parts = [at(words[children] + 8 * i).value for i in span(words[n_children])]
-                    for part in [*parts, words[dictionary]]:
+                    for part in [*parts, words[dictionary]] * 2:
                         if part and words_at(part)[own]:
                             call(words_at(part)[own])(part)
                     words[own] = 0
@@ -173,8 +174,9 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
         for is_last in twice:
             try:
                 block = find(capsule)  # dropped last: what is raised right after a call loses its result
-                if block is not None and block[own]:
-                    call(block[own])(block.buffer_info()[0])
+                for _ in twice:
+                    if block is not None and block[own]:
+                        call(block[own])(block.buffer_info()[0])
                 drop(capsule, None)
             except anything:
                 if is_last:

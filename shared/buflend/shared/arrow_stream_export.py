@@ -129,7 +129,8 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         anything: Any = BaseException,
     ) -> None:
         clear()
-        stream, number = None, 0
+        stream: Any = None
+        number = 0
         for is_last in twice:
             try:
                 words = words_at(address) if address else None
@@ -139,7 +140,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                     words[own] = 0
                 forget(number, None)
                 if stream is not None:
-                    for block in stream.chunks:
+                    for block in stream.chunks * 2:  # once more what was ended as it began
                         if block[own_of_chunk]:  # not handed over
                             call(block[own_of_chunk])(block.buffer_info()[0])
             except anything:
@@ -200,14 +201,13 @@ def _capsule(
         stream: Any = kind.from_address(address)
         if device_type is not None:
             stream.device_type = device_type
-        blocks = []
-        for each in prepared:
-            block = array("Q", bytes(ctypes.sizeof(_CHUNK[kind])))
-            fill_chunk(block.buffer_info()[0], each)
-            blocks.append(block)
+        blocks = [array("Q", bytes(ctypes.sizeof(_CHUNK[kind]))) for _ in prepared]
         stream.get_schema, stream.get_next, stream.get_last_error = _CALLBACKS[kind][:3]
         stream.private_data = number = next_number()
-        _live[number] = _Stream(schema, blocks)
         stream.release = _CALLBACKS[kind][3]
+        _live[number] = _Stream(schema, blocks)
+        # Last: where a signal's handler raises in between, the chunks that are filled are released with the stream.
+        for block, each in zip(blocks, prepared, strict=True):
+            fill_chunk(block.buffer_info()[0], each)
 
     return filled_capsule(kind, fill)
