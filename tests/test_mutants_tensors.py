@@ -223,8 +223,8 @@ MUTANTS = [
     Mutant(
         "used-capsule-deleted-again",
         SHARED + "dlpack_light.py",
-        "        if unused(capsule, name):\n",
-        "        if True:\n",
+        "if number is None and unused(capsule, name):\n",
+        "if number is None:\n",
         (LIGHT_EXPORT + "test_any_tensor_is_described_as_it_is",),
         "consumer and capsule both give the memory back",
     ),

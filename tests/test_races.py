@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from buflend.shared import arrow_export, arrow_release, arrow_stream_export
+from buflend.shared import CPU, arrow_export, arrow_release, arrow_stream_export, dlpack_light
 from buflend.shared.arrow_c import Data, Field
+from buflend.shared.dlpack import Tensor
 
 from .conftest import Run
 from .only import CONTENT, Owner
@@ -57,6 +58,9 @@ def test_what_another_thread_takes_during_a_collection() -> None:
     assert not parked
 
 
+CALLBACKS = ("arrow_release.py", "arrow_stream_export.py", "dlpack_light.py")
+
+
 class Interrupt:
     """Raises in functions of a name at their n-th line or step within the first `try`, once, as a signal's handler may.
 
@@ -68,7 +72,7 @@ class Interrupt:
         self.name, self.after, self.event, self.raised = name, after, event, False
 
     def __call__(self, frame: Any, event: str, _: object) -> Any:
-        if frame.f_code.co_name != self.name or "arrow_" not in frame.f_code.co_filename:
+        if frame.f_code.co_name != self.name or not frame.f_code.co_filename.endswith(CALLBACKS):
             return None
         frame.f_trace_opcodes = self.event == "opcode"
         if event == self.event == "call":  # of another callback: it ends as it begins
@@ -137,6 +141,31 @@ def test_a_signals_handler_raises_within_a_callback(
     assert not arrow_release._live
     assert not arrow_release._blocks
     if after < 3:
+        assert interrupt.raised
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer interpreters see what a trace function raises elsewhere")
+@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [*((name, event) for name in ("deleter", "destructor") for event in ("line", "opcode")), ("deleter", "call")],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signals_handler_raises_within_a_callback_of_dlpack(name: str, event: str, after: int) -> None:
+    returned: list[int] = []
+    owner = Owner(returned, CONTENT)
+    tensor = Tensor(owner.address, (8,), (1,), (1, 8, 1), CPU, readonly=False)
+    capsule = dlpack_light.exporter(owner, tensor)()
+    del owner
+    interrupt, before = Interrupt(name, after, event), sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        del capsule
+    finally:
+        sys.settrace(before)
+    assert returned == [1]
+    assert not dlpack_light._live
+    if not after:
         assert interrupt.raised
 
 

@@ -45,6 +45,7 @@ _Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 _live: dict[int, tuple[Loan, int, int]] = {}  # number in manager_ctx -> loan, address of the deleter's field, struct
 _next_number = itertools.count(1).__next__
+_TWICE = (False, True)  # what a signal's handler interrupts is tried once more, as in `arrow_release`
 
 
 def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
@@ -60,10 +61,19 @@ def _deleter_of(struct: Any) -> int:
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
         free: Any = raw_free,
+        twice: tuple[bool, bool] = _TWICE,
+        anything: Any = BaseException,
     ) -> None:
         clear()
-        forget(number(address + context).value, None)
-        free(address)
+        for is_last in twice:
+            try:
+                forget(number(address + context).value, None)
+            except anything:
+                if is_last:
+                    raise
+            else:
+                break
+        free(address)  # once, and last
 
     return _thunk(deleter)
 
@@ -78,11 +88,27 @@ def _destructor_of(name: bytes, struct: Any) -> int:
         call: Any = _Callback,
         at: Any = ctypes.c_void_p.from_address,
         deleter: int = struct.deleter.offset,
+        context: int = struct.manager_ctx.offset,
+        find: Any = _live.get,
+        twice: tuple[bool, bool] = _TWICE,
+        anything: Any = BaseException,
     ) -> None:
         clear()
-        if unused(capsule, name):
-            address = pointer(capsule, name)
-            call(at(address + deleter).value)(address)
+        address = 0
+        number: Any = None
+        for is_last in twice:
+            try:
+                if number is None and unused(capsule, name):
+                    address = pointer(capsule, name)
+                    number = at(address + context).value
+                for _ in twice:
+                    if find(number) is not None:  # or it was deleted, and its memory is gone
+                        call(at(address + deleter).value)(address)
+            except anything:
+                if is_last:
+                    raise
+            else:
+                return
 
     return _thunk(destructor)
 
