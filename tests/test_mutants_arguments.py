@@ -87,7 +87,7 @@ MUTANTS = [
     Mutant(
         "sentinels-of-any-type",
         MAXIMAL + "arguments.py",
-        "isinstance(value, _SENTINELS.get(kind, ())) and not",
+        "_is(value, _SENTINELS.get(kind, ())) and not",
         "not",
         (
             (

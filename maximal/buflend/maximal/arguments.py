@@ -84,6 +84,11 @@ def dtype(given: Any, *, categorical: bool) -> Dtype:
     return found
 
 
+def _is(value: object, kinds: type | tuple[type, ...]) -> bool:
+    """Tell whether a value is of a class, and not whether it says so."""
+    return issubclass(type(value), kinds)
+
+
 def null(given: Any, type: Type) -> tuple[NullKind, Any]:  # noqa: A002 - the record's name
     """Return how what is missing is marked, where a column of the type can be marked so."""
     try:
@@ -91,7 +96,7 @@ def null(given: Any, type: Type) -> tuple[NullKind, Any]:  # noqa: A002 - the re
     except (TypeError, ValueError):
         raise TypeError(f"null: got {given!r}, expected a pair (null kind, value)") from None
     marked, kind = NullKind(integer(number, "null[0]")), type.dtype.kind
-    if isinstance(value, int):
+    if _is(value, int):
         value = index(value)
     if marked in MASKS:
         bit = next((number for number in (0, 1) if number == value), None)  # what equals it may be more than that
@@ -100,7 +105,7 @@ def null(given: Any, type: Type) -> tuple[NullKind, Any]:  # noqa: A002 - the re
     elif marked == NullKind.USE_NAN:
         allowed, expected = kind in _WITH_NAN, "a column of floats or times"
     elif marked == NullKind.USE_SENTINEL:
-        allowed = isinstance(value, _SENTINELS.get(kind, ())) and not type.is_view
+        allowed = _is(value, _SENTINELS.get(kind, ())) and not type.is_view
         expected = "a value of the column's type, other than of views, binary and nested types"
     else:
         allowed, expected = True, ""
