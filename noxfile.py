@@ -94,6 +94,7 @@ OF_THE_TESTS = (
     "gpu_check",
     "gpu_check_parts",
     "hostile_oracle",
+    "hostile_places",
     "mutants",
     "ratios_planted",
     *(f"mutants_{rule}" for rule in RULES),
@@ -117,6 +118,32 @@ OF_DEVICES = (
     "streams",
     "streams_host",
     STAND_IN,
+)
+# Those of what differs from interpreter to interpreter: its own protocols, how it counts, collects, forks and leaves.
+OF_AN_INTERPRETER = (
+    "arrow_export",
+    "arrow_reuse",
+    "buffer",
+    "column_exits",
+    "dlpack_export",
+    "dlpack_import",
+    "endure",
+    "export_exits",
+    "export_pending",
+    "fork",
+    "hostile",
+    "ladder",
+    "lifetime",
+    "lifetimes_machine",
+    "lifetimes_table",
+    "light",
+    "light_export",
+    "loans",
+    "pickle",
+    "races",
+    "subinterpreters",
+    "threads",
+    "views",
 )
 FRAMEWORKS = bool(os.environ.get("BUFLEND_FRAMEWORKS"))
 # They read frames that its producer makes.
@@ -142,15 +169,19 @@ def left_out(*names: str) -> list[str]:
 def tests(session: nox.Session) -> None:
     """Run the tests and doctests on the checkout; those of the command on one Python.
 
-    Where all sessions run, `wheel` runs those without peers on the newest Python: here are the others.
+    Where all sessions run, as in CI, that is the oldest, and `wheel` runs those without peers on the newest: here each
+    Python but the oldest runs those with peers, and one in between also those of what differs between interpreters.
     """
     install(session, "--editable", ".", "--group", "test")
     if FRAMEWORKS and session.name == "tests-3.11":
         install(session, "--group", "frameworks")
     everything = session.name == f"tests-{min(FOUND)}"
     elsewhere = ON_ONE_PYTHON if not everything else (STAND_IN,) if FRAMEWORKS else ()
-    others = ("-m", "peers") if FRAMEWORKS and session.name == f"tests-{max(FOUND)}" else ()
-    session.run(*PYTEST, *others, *left_out(*elsewhere), *session.posargs)
+    with_peers = ("-m", "peers") if FRAMEWORKS and not everything else ()
+    session.run(*PYTEST, *with_peers, *left_out(*elsewhere), *session.posargs)
+    if with_peers and session.name != f"tests-{max(FOUND)}":
+        paths = [str(Path("tests", f"test_{name}.py")) for name in OF_AN_INTERPRETER]
+        session.run(*PYTEST, "-m", "not peers", *paths, *session.posargs)
 
 
 def wheel(session: nox.Session) -> None:

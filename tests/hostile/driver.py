@@ -12,18 +12,19 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from ..guard import Ended, child, doing
+from ..guard import Ended, child, doing, survived
 from .case import Input, inputs, prepare
 from .oracle import judge
 
 OFTEN = 16  # inputs between collections
-ROOM = 4 * 2**30  # bytes of addresses for a child: what has no end ends there
+ROOM = 4 * 2**30  # bytes of addresses for a child, beside those that it is born with: what has no end ends there
 PATIENCE = 20  # seconds for a child, beside a tenth for each input, which takes hundredths
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 
@@ -131,10 +132,19 @@ def settled(number: int) -> None:
     """
     if not number:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (ROOM if hard < 0 else min(ROOM, hard), hard))
+        most = _addresses() + ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
     if not number % OFTEN:
         gc.collect()
         gc.freeze()
+
+
+def _addresses() -> int:
+    """Return how many bytes of addresses this process has: with large libraries loaded they are gigabytes."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    except OSError:  # macOS, which has the limit and keeps nobody to it
+        return 0
 
 
 def _kind(fault: str) -> str:
@@ -142,3 +152,18 @@ def _kind(fault: str) -> str:
     lines = [line for line in fault.splitlines() if line.strip()]
     where = [line.strip() for line in lines if line.lstrip().startswith("File")][-1:]
     return " | ".join([lines[0], *where, *lines[-1:]])[:600]
+
+
+def wrong_with(given: Sequence[Input]) -> dict[str, list[str]]:
+    """Return what is wrong with inputs that a child tries, by input."""
+    return dict(survived(child(lambda: _tried(given))))
+
+
+def _tried(given: Sequence[Input]) -> list[tuple[str, list[str]]]:
+    found = []
+    for number, one in enumerate(given):
+        settled(number)
+        doing(repr(one))
+        if wrong := judge(one):
+            found.append((repr(one), wrong))
+    return found
