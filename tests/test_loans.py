@@ -9,6 +9,7 @@ import pytest
 from buflend.maximal import Column, as_buffer, as_column, live_exports
 from buflend.shared import CPU
 from buflend.shared.arrow_export import flush
+from buflend.shared.loan import Loan
 
 
 def told(owner: object) -> list[tuple[Any, ...]]:
@@ -66,3 +67,11 @@ def test_what_pyarrow_holds() -> None:
     assert told(memory) == [("arrow", memory.ctypes.data, 24, CPU, 1)]
     del array
     assert told(memory) == []
+
+
+def test_a_loan_that_another_thread_is_making_is_passed_over() -> None:
+    begun = [Loan.__new__(Loan) for _ in range(3)]  # a loan shows itself to the collector before it has its fields
+    owner = begun[1].owner = object()
+    assert told(owner) == []
+    begun[1].__init__(owner, "dlpack", 64, 8, CPU)  # type: ignore[misc]
+    assert told(owner) == [("dlpack", 64, 8, CPU, 1)]

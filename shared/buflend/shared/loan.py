@@ -136,9 +136,12 @@ def live_exports() -> list[Export]:
     found = []
     for candidate in objects:
         kind = type(candidate)
-        if kind is Loan or kind is Taken:
-            exports = 1 if kind is Taken else _exports(candidate.shell, kept)
-            found += [_export(candidate, exports)] if exports else []
+        if kind is Taken:
+            found.append(_export(candidate, 1))
+        elif kind is Loan:
+            # What it gets last, it may not have yet: another thread may be making it.
+            if hasattr(candidate, "shell") and (exports := _exports(candidate.shell, kept)):
+                found.append(_export(candidate, exports))
         elif kind is ByteLoan:
             shell = getattr(candidate, "shell", None)  # another thread may be making it
             if shell is not None and (exports := _exports(shell, kept)):
