@@ -1,6 +1,7 @@
 """What `live_exports` tells of Arrow's exports, and what is kept for it: nothing that is returned."""
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,10 @@ def test_a_loan_that_another_thread_is_making_is_passed_over() -> None:
     assert told(owner) == []
     begun[1].__init__(owner, "dlpack", 64, 8, CPU)  # type: ignore[misc]
     assert told(owner) == [("dlpack", 64, 8, CPU, 1)]
+
+
+def test_where_arrow_s_export_is_being_imported_nothing_is_lent_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "buflend.shared.arrow_release", ModuleType("buflend.shared.arrow_release"))
+    lent = as_buffer(np.arange(3))
+    capsule = lent.__dlpack__()
+    assert len([one for one in live_exports() if one.ptr == lent.ptr]) == 1, capsule

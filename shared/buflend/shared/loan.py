@@ -175,9 +175,9 @@ def _tracked(*loans: type) -> list[Any]:
 
 def _by_arrow() -> "list[Export]":
     """Return what structs of Arrow hold that were not released: in the registry, beside their pointers."""
-    module = sys.modules.get(f"{__package__}.arrow_release")
+    registry = getattr(sys.modules.get(f"{__package__}.arrow_release"), "_live", {})  # none yet, or half imported
     lent: dict[int, tuple[Lent, int]] = {}
-    for kept in list(module._live.values()) if module is not None else ():
+    for kept in list(registry.values()):
         # Of an array: its pointers and its buffers, and the structs of its parts where it has any.
         inner = kept[0] if type(kept) is tuple and type(kept[0]) is tuple else kept
         for buffer in inner[1] if type(inner) is tuple else ():
