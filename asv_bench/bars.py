@@ -27,8 +27,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -38,13 +37,12 @@ from typing import Any, NamedTuple
 import floors
 import numpy as np
 import remains
+from rounds import CLOCK, in_turns, timed
 
 from buflend import maximal, minimal
 from buflend.bench import peers, wording
 from buflend.shared import Device, dlpack, dlpack_export, dlpack_light
 
-# The thread's own time, where its clock is fine enough: without what other processes took in between.
-CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 ITEMS = 100_000
 OBJECTS = 100_000
 
@@ -179,18 +177,6 @@ print((process.memory_info().rss - before) // {OBJECTS})
     return int(found)
 
 
-def in_turns(rounds: int, *sides: Callable[[], float]) -> list[tuple[float, ...]]:
-    """Return one measurement of each side per round; who comes first changes with the round."""
-    for side in sides:
-        side()  # files are read, caches filled
-    measured = []
-    for number in range(rounds):
-        order = range(len(sides)) if number % 2 else reversed(range(len(sides)))
-        values = {place: sides[place]() for place in order}
-        measured.append(tuple(values[place] for place in range(len(sides))))
-    return measured
-
-
 def row(bar: Bar, measured: Sequence[Sequence[float]], scale: float, unit: str) -> Row:
     """Return the row of a bar from what was measured in turns: ours, the other and, if any, the floor."""
     ours, other, *floor = (median(side) * scale for side in zip(*measured, strict=True))
@@ -215,7 +201,7 @@ def compared(
     floor = floors.FLOORS[work]
     timers = [Timer(statement, timer=CLOCK, globals=names) for statement in (ours, *others)]
     timers.append(Timer(floor.statement, timer=CLOCK, globals=floors.names(floor, names)))
-    return in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+    return timed(rounds, number, timers)
 
 
 def arrays(rounds: int) -> Iterator[Row]:
@@ -286,28 +272,24 @@ def names_of_columns() -> dict[str, Any]:
 def capsules(rounds: int) -> Iterator[Row]:
     """Measure what the capsules of a column of int64 take, in a process that has not loaded pyarrow."""
     floor = floors.FLOORS[CAPSULE.work]
-    yield row(CAPSULE, child(_EXPORT.format(CLOCK.__name__, floor.setup, floor.statement, rounds)), 1e6, "µs")
+    yield row(CAPSULE, child(_EXPORT.format(floor.setup, floor.statement, rounds)), 1e6, "µs")
 
 
 _EXPORT = """
 import ctypes, json
-from time import {} as clock
 from timeit import Timer
 import numpy as np
 from buflend.maximal import as_column
+from rounds import CLOCK, timed
 column = as_column(np.arange(1000))
 kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 thunk = kind(lambda address: None)
 call = kind(ctypes.cast(thunk, ctypes.c_void_p).value)
 names = dict(globals())
 exec({!r}, names)
-timers = [Timer(code, timer=clock, globals=globals()) for code in ("column.__arrow_c_array__()", "call(1)")]
-timers.append(Timer({!r}, timer=clock, globals=names))
-measured = []
-for number in range({} + 5):
-    turn = -1 if number % 2 else 1
-    measured.append([timer.timeit(200) / 200 for timer in timers[::turn]][::turn])
-print(json.dumps(measured[5:]))
+timers = [Timer(code, timer=CLOCK, globals=globals()) for code in ("column.__arrow_c_array__()", "call(1)")]
+timers.append(Timer({!r}, timer=CLOCK, globals=names))
+print(json.dumps(timed({}, 200, timers)))
 """
 
 
@@ -369,7 +351,7 @@ def flat(rounds: int) -> Iterator[Row]:
                 Timer(statement, f"import {package}", timer=CLOCK, globals=names | {"mapped": mapped})
                 for mapped in maps
             ]
-            measured = in_turns(rounds, *(lambda timer=timer: timer.timeit(number) / number for timer in timers))
+            measured = timed(rounds, number, timers)
             medians = [median(times) for times in zip(*measured, strict=True)]
             slow, fast = max(medians), min(medians)
             yield Row(Bar(work, ENDS, 1.2, None), [slow / fast], slow * 1e6, fast * 1e6, "µs")

@@ -10,7 +10,6 @@ own work, without what other processes took in between.
 
 import argparse
 import sys
-import time
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,9 +20,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from rounds import CLOCK, timed
 
-# As in `bars`.
-CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-6 else time.perf_counter
 HERE = Path(__file__).resolve().parent.parent
 PARTS = ("shared", "minimal", "maximal")
 
@@ -99,15 +97,8 @@ def measure(other: Path, rounds: int) -> Iterator[tuple[str, list[tuple[float, f
             if find_spec(package) is None:
                 continue
             load(package, trees)
-        timers = [Timer(statement, timer=CLOCK, globals=names) for names in trees]
-        for timer in timers:
-            timer.timeit(number)  # caches are filled
-        pairs = []
-        for place in range(rounds):
-            # Who comes first changes with the round.
-            first, second = (timer.timeit(number) / number for timer in (timers if place % 2 else timers[::-1]))
-            pairs.append((first, second) if place % 2 else (second, first))
-        yield name, pairs
+        measured = timed(rounds, number, [Timer(statement, timer=CLOCK, globals=names) for names in trees])
+        yield name, [(ours, others) for ours, others in measured]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ MAXIMAL = "maximal/buflend/maximal/"
 TEST = "tests/test_ratios.py::test_takes_no_longer_than_it_may[{}]".format
 LINE = re.compile(r"^\.?(.+): ([\d.e-]+), at most [\d.]+ \([\d.]+ on a calm machine\)$", re.MULTILINE)
 LEAST, MOST = 1.6, 3.5  # times as long: some do all that is measured twice, some what is ours of it
-BENCH = ("bars.py", "exchanges.py", "floors.py", "remains.py")  # beside the package, which the copy has
+BENCH = ("bars.py", "exchanges.py", "floors.py", "remains.py", "rounds.py")  # beside the package, which the copy has
 
 
 PLANTS = [
