@@ -185,7 +185,20 @@ WORK = {
     "lends and drops": "lend().__dlpack__(max_version=VERSION), capsules(), stream()",
     "collects": "capsules(); gc.collect()",
     "looks for exports": "live_exports()",
+    "returns on a thread of C": "return_elsewhere()",
 }
+ELSEWHERE = """
+libc = ctypes.CDLL(None)
+libc.pthread_create.argtypes, libc.pthread_join.argtypes = [ctypes.c_void_p] * 4, [ctypes.c_void_p] * 2
+def return_elsewhere():
+    pair, thread = capsules(), ctypes.c_void_p()
+    at = capsule_pointer(pair[1], b"arrow_array")
+    assert not libc.pthread_create(ctypes.byref(thread), None, ctypes.c_uint64.from_address(at + 64).value, at)
+    assert not libc.pthread_join(thread, None)
+"""
+# python/cpython#112275: a child took the lock of the list of threads before it was made anew. A thread of C holds that
+# lock for a moment at each call of Python, without the interpreter's.
+WAITS = sys.version_info < (3, 11, 10)
 
 
 def runs(code: str, *, numpy: bool) -> None:
@@ -235,4 +248,6 @@ def test_an_import_that_failed_is_not_tried_again() -> None:
 @pytest.mark.parametrize("numpy", [True, False], ids=["NumPy", "no NumPy"])
 @pytest.mark.parametrize("work", WORK)
 def test_another_thread_works_where_a_process_forks(work: str, numpy: bool) -> None:
-    runs(PRELUDE + BESIDE.replace("WORK", WORK[work]), numpy=numpy)
+    if WAITS and work == "returns on a thread of C":
+        pytest.skip("a child of this Python may wait for ever, whatever the thread of C calls: python/cpython#112275")
+    runs(PRELUDE + ELSEWHERE + BESIDE.replace("WORK", WORK[work]), numpy=numpy)
