@@ -13,7 +13,8 @@ How far our side is from its floor, which `floors.py` holds and the same turns m
 
 Imports are timed inside a fresh interpreter, around the import statement alone, with `site` loaded, but nothing that an
 environment lets it load: a library's .pth file may import what is to be measured.
-Memory is the growth of the resident set over many objects, so that integers and C structs held by an object count.
+Memory is the growth over many objects of the resident set, but for the pages of files, so that integers and C structs
+held by an object count.
 
 Flat is the slowest of some sizes over the fastest, by their medians; the memory is a sparse file, mapped, never read.
 """
@@ -163,15 +164,15 @@ def object_size(make: str) -> int:
     """Return how much memory an object takes, in bytes, with all that it alone refers to."""
     found = child(
         f"""
-import psutil, pyarrow
+import pyarrow
+from remains import resident
 from buflend.minimal import Buffer
 owner = bytes({OBJECTS})
 kept = [None] * {OBJECTS}
-process = psutil.Process()
-before = process.memory_info().rss
+before = resident()
 for i in range({OBJECTS}):
     kept[i] = {make}
-print((process.memory_info().rss - before) // {OBJECTS})
+print((resident() - before) // {OBJECTS})
 """
     )
     return int(found)

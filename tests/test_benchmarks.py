@@ -229,6 +229,29 @@ print(ours, bench.track_bytes("minimal"))
     assert sys.getsizeof(object()) < ours < 1000
 
 
+@pytest.mark.peers
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages of files are told apart on Linux only")
+def test_bytes_of_an_object_do_not_fall_with_the_pages_of_files(run_python: Run, tmp_path: Path) -> None:
+    path = tmp_path / "pages"
+    path.write_bytes(bytes(1 << 24))
+    code = f"""
+import mmap, sys
+sys.path.insert(0, {str(FOLDER.parent)!r})
+from benchmarks.bench_weight import BytesPerObject
+with open({str(path)!r}, "rb") as file:
+    pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+bench = BytesPerObject()
+bench.setup("minimal")
+pages[::4096]
+def make(i):
+    i == 9 and pages.madvise(mmap.MADV_DONTNEED)  # as a system does that needs memory
+    return bytes(1000)
+bench.make = make
+print(bench.track_bytes("minimal"))
+"""
+    assert 1000 < int(run_python(code, site=True)) < 1200
+
+
 @pytest.mark.parametrize(
     ("order", "start"), [("first", [0, 1, 2]), ("last", [9999, 9998, 9997]), ("mixed", [2081, 4162, 6243])]
 )

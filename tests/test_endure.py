@@ -105,6 +105,24 @@ def test_what_stays_is_seen(what: str) -> None:
     assert what in found["kept"]["verdict"], found
 
 
+# The pages of a file go while objects stay, as where a system needs memory.
+HIDDEN = (
+    "import mmap, os; kept = numpy.__dict__.setdefault('kept', []); kept.append(bytes(4000)); "
+    "pages = numpy.__dict__.get('pages') or mmap.mmap(os.open({path!r}, os.O_RDONLY), 0, access=mmap.ACCESS_READ); "
+    "numpy.pages = pages; len(kept) == 900 and pages[::4096]; len(kept) == 1100 and pages.madvise(mmap.MADV_DONTNEED)"
+)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages of files are told apart on Linux only")
+def test_what_stays_is_not_hidden_by_the_pages_of_files(tmp_path: Path) -> None:
+    pytest.importorskip("psutil")
+    path = tmp_path / "pages"
+    path.write_bytes(bytes(1 << 24))
+    found = remains.measure(1500, {"kept": ("numpy", HIDDEN.format(path=str(path)))})
+    assert "resident" in found["kept"], found
+    assert 0.9 < found["kept"]["resident"] / (1500 * 4000) < 1.2  # some was free before
+
+
 def test_what_leaves_nothing_is_met(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("psutil")
     monkeypatch.setattr(sys, "argv", ["endure.py", "--count", "1000", "--only", "^(as_memoryview|refused: no owner)$"])
