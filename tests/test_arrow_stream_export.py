@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export
+from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export, dlpack_light
 from buflend.shared.arrow_c import NULLABLE, ORDERED, Data, Field
 from buflend.shared.arrow_stream_export import device_stream_capsule, stream_capsule
 
@@ -367,7 +367,7 @@ def code_of(module: Any, name: str) -> list[CodeType]:
         (arrow_release, "destructor"),
         (arrow_release, "_unpark"),
         (arrow_export, "fill"),
-        *((arrow_stream_export, name) for name in ("get", "get_last_error", "release", "take", "_take_schema")),
+        *((arrow_stream_export, name) for name in ("get", "release", "take", "_take_schema")),
     ],
 )
 def test_what_runs_at_exit_looks_up_no_name(module: Any, name: str) -> None:
@@ -377,10 +377,11 @@ def test_what_runs_at_exit_looks_up_no_name(module: Any, name: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("module", [arrow_release, arrow_stream_export])
-def test_each_callback_clears_the_error_first(module: Any) -> None:
-    for name in ("release", "destructor", "get", "get_last_error"):
+@pytest.mark.parametrize("module", [arrow_release, arrow_stream_export, dlpack_light])
+def test_each_callback_looks_for_an_error_first(module: Any) -> None:
+    for name in ("release", "destructor", "get", "deleter"):
         for code in code_of(module, name):
             if code.co_name == name:
-                called = [i for i in dis.get_instructions(code) if i.opname in {"LOAD_FAST", "CALL", "LOAD_FAST_CHECK"}]
-                assert called[0].argval == "clear"
+                steps = [i for i in dis.get_instructions(code) if i.opname in {"LOAD_FAST", "CALL", "UNARY_NEGATIVE"}]
+                assert steps[0].argval == ("clear" if name == "get" else "check")
+                assert steps[1].opname == ("CALL" if name == "get" else "UNARY_NEGATIVE")

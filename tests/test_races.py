@@ -62,7 +62,7 @@ CALLBACKS = ("arrow_release.py", "arrow_stream_export.py", "dlpack_light.py")
 
 
 class Interrupt:
-    """Raises in functions of a name at their n-th line or step within the first `try`, once, as a signal's handler may.
+    """Raises in functions of a name at their n-th line or step of what they do twice, once, as a signal's handler may.
 
     What is raised in the call above it ends the callback, and between the two no handler runs. Within a line one runs
     where a call has returned and its result is kept nowhere yet.
@@ -91,9 +91,9 @@ class Interrupt:
 
 @lru_cache
 def _steps(code: CodeType) -> tuple[int, frozenset[int]]:
-    """Return the first line within the first `try`, and the steps behind calls from there on."""
+    """Return the first line within the `try` that is tried twice, and the steps behind calls from there on."""
     lines, start = inspect.getsourcelines(code)
-    first = next(start + i + 1 for i, line in enumerate(lines) if line.strip() == "try:")
+    first = next(start + i + 2 for i, line in enumerate(lines) if line.strip() == "for is_last in twice:")
     line, returned, steps = 0, set(), list(dis.get_instructions(code))
     for step, following in pairwise(steps):
         line = step.starts_line or line

@@ -11,6 +11,7 @@ releases, whatever fails.
 import ctypes
 import errno
 import struct
+from typing import Any
 
 from .access import CUDA
 from .arrow_array import Imported, array_of
@@ -183,15 +184,17 @@ def _drain(
 
     def ask(function: int, out: ctypes.Structure, name: str, what: str) -> int:
         if code := _Fill(function)(address, ctypes.addressof(out)):
+            ctypes.memset(ctypes.addressof(out), 0, ctypes.sizeof(out))  # nothing was given that could be released
             text = get_last_error(address)  # dies with the next call: copied at once
             message = (_MESSAGE.from_address(text).value if text else b"") or b"no message"
             error = Raised(f"error {code} ({errno.errorcode.get(code, 'unknown')}): {message.decode(errors='replace')}")
             raise ProducerError(f"{kind.__name__}.{name}()", got=error, expected=what)
         return ctypes.addressof(out)
 
+    out: Any = ArrowSchema()  # what was asked for last: it is released, unless an owner has it
     try:
-        field = _take_schema(ask(callbacks[0], schema := ArrowSchema(), "get_schema", "a schema"))
-        del schema
+        field = schema_at(ask(callbacks[0], out, "get_schema", "a schema"))
+        _release(ctypes.addressof(out), ArrowSchema)
         chunks: list[Imported] = []
         while True:
             # Zeros before each call: what a producer leaves untouched is the end.
@@ -201,15 +204,10 @@ def _drain(
                 return field, chunks
             chunks.append(chunk)
     finally:
-        _release(address, kind)
-
-
-def _take_schema(address: int) -> Field:
-    """Read a schema in our memory, and release it whatever happens."""
-    try:
-        return schema_at(address)
-    finally:
-        _release(address, ArrowSchema)
+        try:
+            _release(ctypes.addressof(out), type(out))
+        finally:
+            _release(address, kind)
 
 
 def _take_chunk(address: int, kind: type[ctypes.Structure], field: Field, device: Device | None) -> Imported | None:

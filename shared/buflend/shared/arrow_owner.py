@@ -39,11 +39,20 @@ class ArrowOwner:
         write: Any = _POINTER.pack_into,
         call: Any = _Release,
         where: int = _RELEASE_AT,
+        twice: tuple[bool, bool] = (False, True),
+        anything: Any = BaseException,
     ) -> None:
         """Release the array, where that was not done: whoever still holds an address of it must not use it."""
-        (function,) = read(self._struct, where)
-        if function:  # all that is used is bound: at exit globals may be gone
-            call(function)(self.address)
-            write(self._struct, where, 0)
+        for is_last in twice:  # what a signal's handler interrupts is tried once more
+            try:
+                (function,) = read(self._struct, where)
+                if function:  # all that is used is bound: at exit globals may be gone
+                    call(function)(self.address)
+                    write(self._struct, where, 0)
+            except anything:
+                if is_last:
+                    raise
+            else:
+                return
 
     __del__ = release

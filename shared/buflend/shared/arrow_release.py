@@ -6,8 +6,8 @@ handled as words of 64 bits, which is what they consist of on machines of 64 bit
 
 A callback may run with an exception pending, on any thread, while modules are cleared at exit. Hence:
 
-- its first statement clears the error, with a call without arguments: any other ctypes call would raise that error
-  instead, `release` would stay set, and Arrow C++ aborts the process then;
+- its first statement raises that error and takes it: any ctypes call with arguments would raise it later, `release`
+  would stay set, and Arrow C++ aborts the process then; at the end another error is set in its place;
 - its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
 - what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
   does nothing;
@@ -15,9 +15,10 @@ A callback may run with an exception pending, on any thread, while modules are c
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
-What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost; one that
-a signal's handler raises in the first statement ends a callback that is not called by another one, and what it had to
-return is kept; and a consumer that releases after the interpreter is gone calls Python code that is no more.
+What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, and a
+SystemError is seen instead; one that a signal's handler raises before the first statement ends a callback that is not
+called by another one, and what it had to return is kept; and a consumer that releases after the interpreter is gone
+calls Python code that is no more.
 """
 
 import ctypes
@@ -37,7 +38,7 @@ from .arrow_c import (
     ArrowDeviceArrayStream,
     ArrowSchema,
 )
-from .cpython import clear_error, immortal, new_capsule, require_main
+from .cpython import IS_CLEAN, immortal, new_capsule, pending_again, require_main
 
 require_main("Arrow export")  # before any callback is made; each import tries again, and is told again
 
@@ -118,10 +119,11 @@ RELEASE_AT = {
 }
 
 
-def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
+def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
     def release(
         address: int | None,
-        clear: Any = clear_error,
+        check: Any = IS_CLEAN,
+        again: Any = pending_again,
         words_at: Any = AS_WORDS[kind].from_address,
         at: Any = ctypes.c_uint64.from_address,
         call: Any = Release,
@@ -133,8 +135,11 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
         span: Any = range,
         twice: tuple[bool, bool] = TWICE,
         anything: Any = BaseException,
-    ) -> None:
-        clear()
+    ) -> object:
+        try:
+            is_clean = -check
+        except anything:
+            is_clean = 0
         number = 0
         for is_last in twice:
             try:
@@ -154,7 +159,8 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
                 if is_last:
                     raise
             else:
-                return
+                break
+        return None if is_clean else again()
 
     return thunk(Release, release)
 
@@ -162,15 +168,19 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
 def _destructor_of(kind: type[ctypes.Structure]) -> int:
     def destructor(
         capsule: int,
-        clear: Any = clear_error,
+        check: Any = IS_CLEAN,
+        again: Any = pending_again,
         find: Any = _blocks.get,
         drop: Any = _blocks.pop,
         call: Any = Release,
         own: int = RELEASE_AT[kind],
         twice: tuple[bool, bool] = TWICE,
         anything: Any = BaseException,
-    ) -> None:
-        clear()
+    ) -> object:
+        try:
+            is_clean = -check
+        except anything:
+            is_clean = 0
         for is_last in twice:
             try:
                 block = find(capsule)  # dropped last: what is raised right after a call loses its result
@@ -182,7 +192,8 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
                 if is_last:
                     raise
             else:
-                return
+                break
+        return None if is_clean else again()
 
     return thunk(_Destructor, destructor)
 
@@ -196,7 +207,7 @@ for _kept in (*CAPSULES.values(), _live, _blocks):
 
 def _new_capsule(kind: type[ctypes.Structure]) -> "tuple[object, array[int]]":
     block = array("Q", bytes(ctypes.sizeof(kind)))
-    capsule: object = new_capsule(block.buffer_info()[0], CAPSULES[kind], _DESTRUCTOR[kind])
+    (capsule,) = map(new_capsule, (block.buffer_info()[0],), (CAPSULES[kind],), (_DESTRUCTOR[kind],))
     _blocks[id(capsule)] = block
     return capsule, block
 
@@ -205,11 +216,14 @@ _entry = [object()]
 _OURS = getrefcount(_entry[0])  # references to a parked capsule that nobody else holds: its entry's, and the argument's
 
 
+_take = deque.popleft
+
+
 def next_flat(kind: type[ctypes.Structure], parked: "deque[_Parked]", own: int) -> _Parked:
     """Return a capsule for a struct without parts: the one whose turn it is, if nobody else holds it, or a new one."""
     if len(parked) >= _ROUNDS:
         try:
-            entry = parked.popleft()
+            (entry,) = map(_take, (parked,))  # in one step, without a call whose result a signal's handler finds
         except IndexError:  # another thread took it
             return [*_new_capsule(kind), 0]
         if getrefcount(entry[0]) == _OURS:

@@ -17,12 +17,13 @@ from .arrow_c import (
     ArrowArrayStream,
     ArrowDeviceArray,
     ArrowDeviceArrayStream,
+    ArrowSchema,
     Data,
     Field,
 )
 from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
 from .arrow_release import AS_WORDS, RELEASE_AT, TWICE, Release, _live, filled_capsule, next_number, thunk
-from .cpython import clear_error
+from .cpython import IS_CLEAN, clear_error, pending_again
 from .device import Device
 
 _Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -32,19 +33,36 @@ _EIO, _EINVAL = 5, 22  # errno.h
 
 
 class _Stream:
-    """What a stream holds: its type, chunks of which the first `taken` were handed over, and the last error's text."""
+    """What a stream holds: its type, and chunks of which the first `taken` were handed over."""
 
-    __slots__ = ("chunks", "error", "schema", "taken")
+    __slots__ = ("chunks", "schema", "taken")
 
     def __init__(self, schema: Prepared, chunks: "list[array[int]]") -> None:
         self.schema = schema
         self.chunks = chunks
         self.taken = 0
-        self.error: Any = None
 
 
-def _take_schema(stream: _Stream, out: int, fill: Any = fill_schema) -> None:
-    fill(out, stream.schema)
+_errors: dict[int, int] = {}  # address of a stream whose last call failed -> its text, which is kept in `_texts`
+_texts: dict[str, Any] = {}
+
+
+def _take_schema(
+    stream: _Stream,
+    out: int,
+    fill: Any = fill_schema,
+    at: Any = ctypes.c_uint64.from_address,
+    call: Any = Release,
+    own: int = ArrowSchema.release.offset,
+    anything: Any = BaseException,
+) -> None:
+    at(out + own).value = 0
+    try:
+        fill(out, stream.schema)
+    except anything:  # the consumer is told of an error, and releases nothing
+        if at(out + own).value:
+            call(at(out + own).value)(out)
+        raise
 
 
 def _taker_of(kind: type[ctypes.Structure]) -> Any:
@@ -71,7 +89,7 @@ def _taker_of(kind: type[ctypes.Structure]) -> Any:
 
 def _getter_of(number: int, take: Any) -> int:
     def get(
-        address: int | None,
+        address: int,
         out: int | None,
         clear: Any = clear_error,
         at: Any = ctypes.c_uint64.from_address,
@@ -79,56 +97,55 @@ def _getter_of(number: int, take: Any) -> int:
         find: Any = _live.get,
         take: Any = take,
         anything: Any = BaseException,
+        errors: dict[int, int] = _errors,
+        texts: dict[str, Any] = _texts,
         text: Any = ctypes.create_string_buffer,
+        address_of: Any = ctypes.addressof,
         kind: Any = type,
         unknown: int = _EINVAL,
         failed: int = _EIO,
     ) -> int:
-        clear()
-        stream = find(at(address + number).value) if address and out else None
-        if stream is None:
-            return unknown
-        stream.error = None
+        # Whatever is raised, a number is returned: else the caller reads one that nobody wrote.
         try:
+            clear()
+            errors.pop(address, None)
+            stream = find(at(address + number).value) if address and out else None
+            if stream is None:
+                return unknown
             take(stream, out)
         except anything as error:
-            stream.error = text(kind(error).__name__.encode())
+            try:
+                name = kind(error).__name__
+                if name not in texts:
+                    texts[name] = text(name.encode())
+                errors[address] = address_of(texts[name])
+            except anything:  # a signal's handler, once more
+                pass
             return failed
         return 0
 
     return thunk(_Get, get)
 
 
-def _last_error_of(number: int) -> int:
-    def get_last_error(
-        address: int | None,
-        clear: Any = clear_error,
-        at: Any = ctypes.c_uint64.from_address,
-        number: int = number,
-        find: Any = _live.get,
-        address_of: Any = ctypes.addressof,
-    ) -> int | None:
-        clear()
-        stream = find(at(address + number).value) if address else None
-        return None if stream is None or stream.error is None else address_of(stream.error)
-
-    return thunk(_GetError, get_last_error)
-
-
-def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:
+def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
     def release(
         address: int | None,
-        clear: Any = clear_error,
+        check: Any = IS_CLEAN,
+        again: Any = pending_again,
         words_at: Any = AS_WORDS[kind].from_address,
         call: Any = Release,
         find: Any = _live.get,
         forget: Any = _live.pop,
+        forget_error: Any = _errors.pop,
         own: int = RELEASE_AT[kind],
         own_of_chunk: int = RELEASE_AT[chunk],
         twice: tuple[bool, bool] = TWICE,
         anything: Any = BaseException,
-    ) -> None:
-        clear()
+    ) -> object:
+        try:
+            is_clean = -check
+        except anything:
+            is_clean = 0
         stream: Any = None
         number = 0
         for is_last in twice:
@@ -139,6 +156,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                     stream = find(number)  # then forgotten: what is raised right after a call loses its result
                     words[own] = 0
                 forget(number, None)
+                forget_error(address, None)
                 if stream is not None:
                     for block in stream.chunks * 2:  # once more what was ended as it began
                         if block[own_of_chunk]:  # not handed over
@@ -147,9 +165,15 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                 if is_last:
                     raise
             else:
-                return
+                break
+        return None if is_clean else again()
 
     return thunk(Release, release)
+
+
+# No code in Python, which would return nothing where a signal's handler raises: the caller would read from an address
+# that nobody wrote. It is called after a call that failed, so that nothing is pending.
+_LAST_ERROR = thunk(_GetError, _errors.get)
 
 
 _CHUNK = {ArrowArrayStream: ArrowArray, ArrowDeviceArrayStream: ArrowDeviceArray}
@@ -158,7 +182,7 @@ _CALLBACKS = {
     kind: (
         _getter_of(kind.private_data.offset, _take_schema),
         _getter_of(kind.private_data.offset, _taker_of(chunk)),
-        _last_error_of(kind.private_data.offset),
+        _LAST_ERROR,
         _release_of(kind, chunk),
     )
     for kind, chunk in _CHUNK.items()

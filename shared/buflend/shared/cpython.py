@@ -57,10 +57,26 @@ CAPSULE: type = type(
 # For destructors: the capsule has no references left, so it is an address.
 capsule_pointer_raw = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 capsule_is_valid_raw = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+# As `(capsule,) = map(new_capsule, ...)` where there is a destructor: a signal's handler that raises does so right
+# after a call, and what is computed there is dropped with its exception pending, which a destructor in Python loses.
 new_capsule = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 # Without arguments on purpose: converting one would raise the error that is to be cleared.
 clear_error = _function("PyErr_Clear", None)
+
+
+class _IsClean:
+    """What `-IS_CLEAN` asks: 1 where no exception is pending; one that is pending is raised.
+
+    A call that does nothing raises it, since every call through such a prototype looks for it afterwards. It is made by
+    an operator, since after one no signal's handler runs, as it does after a call that is written as one.
+    """
+
+    __slots__ = ()
+    __neg__ = _function("Py_IsInitialized", ctypes.c_int)
+
+
+IS_CLEAN = _IsClean()
 
 immortal = _function("Py_IncRef", None, ctypes.py_object)
 raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
@@ -90,12 +106,22 @@ def require_main(what: str) -> None:
 def buffer_address(view: memoryview) -> int:
     """Return the address of a contiguous view's first byte, 0 where the exporter gives none for no bytes."""
     info = _PyBuffer()
-    _get_buffer(view, info, _PYBUF_STRIDES)
-    address = info.buf or 0
-    _release_buffer(info)
-    return address
+    try:
+        _get_buffer(view, info, _PYBUF_STRIDES)
+        return info.buf or 0
+    finally:  # also where a signal's handler raises right after the call
+        _release_buffer(info)
 
 
 def address_of(name: str) -> int:
     """Return the address of a C function of the interpreter."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+def pending_again(new: Any = new_capsule, set_error: int = address_of("PyErr_BadInternalCall")) -> object:
+    """Return what a callback returns that took a pending exception: a capsule that sets a SystemError as it goes.
+
+    Python code cannot leave the exception that it found. Were none left, code in Python that the exception is just
+    ending would look for it, and the process would crash.
+    """
+    return new(1, None, set_error)

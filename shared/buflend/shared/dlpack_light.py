@@ -14,12 +14,13 @@ import itertools
 from typing import Any
 
 from .cpython import (
+    IS_CLEAN,
     address_of,
     capsule_is_valid_raw,
     capsule_pointer_raw,
-    clear_error,
     immortal,
     new_capsule,
+    pending_again,
     raw_calloc,
     raw_free,
     require_main,
@@ -56,15 +57,19 @@ def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
 def _deleter_of(struct: Any) -> int:
     def deleter(
         address: int,
-        clear: Any = clear_error,
+        check: Any = IS_CLEAN,
+        again: Any = pending_again,
         number: Any = ctypes.c_void_p.from_address,
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
         free: Any = raw_free,
         twice: tuple[bool, bool] = _TWICE,
         anything: Any = BaseException,
-    ) -> None:
-        clear()
+    ) -> object:
+        try:
+            is_clean = -check
+        except anything:
+            is_clean = 0
         for is_last in twice:
             try:
                 forget(number(address + context).value, None)
@@ -74,6 +79,7 @@ def _deleter_of(struct: Any) -> int:
             else:
                 break
         free(address)  # once, and last
+        return None if is_clean else again()
 
     return _thunk(deleter)
 
@@ -81,7 +87,8 @@ def _deleter_of(struct: Any) -> int:
 def _destructor_of(name: bytes, struct: Any) -> int:
     def destructor(
         capsule: int,
-        clear: Any = clear_error,
+        check: Any = IS_CLEAN,
+        again: Any = pending_again,
         unused: Any = capsule_is_valid_raw,
         pointer: Any = capsule_pointer_raw,
         name: bytes = name,
@@ -92,8 +99,11 @@ def _destructor_of(name: bytes, struct: Any) -> int:
         find: Any = _live.get,
         twice: tuple[bool, bool] = _TWICE,
         anything: Any = BaseException,
-    ) -> None:
-        clear()
+    ) -> object:
+        try:
+            is_clean = -check
+        except anything:
+            is_clean = 0
         address = 0
         number: Any = None
         for is_last in twice:
@@ -108,7 +118,8 @@ def _destructor_of(name: bytes, struct: Any) -> int:
                 if is_last:
                     raise
             else:
-                return
+                break
+        return None if is_clean else again()
 
     return _thunk(destructor)
 
@@ -141,10 +152,22 @@ class _Light(Method):
         if copied:
             return self.make_copy(name, self._copy())
         tensor, struct = self.tensor, STRUCTS[name]
-        ndim, head = len(tensor.shape), ctypes.sizeof(struct)
-        address = raw_calloc(1, head + 16 * max(ndim, 1))
+        size = ctypes.sizeof(struct) + 16 * max(len(tensor.shape), 1)
+        loan, number = Loan(self.owner, "dlpack", tensor.ptr, tensor.nbytes, tensor.device), _next_number()
+        (address,) = map(raw_calloc, (1,), (size,))  # in one step, as `new_capsule` is called
         if not address:
             raise MemoryError
+        _live[number] = loan, address + struct.deleter.offset, address
+        try:
+            return self._capsule(address, name, device, number)
+        except BaseException:  # a signal's handler
+            if _live.pop(number, None):
+                raw_free(address)
+            raise
+
+    def _capsule(self, address: int, name: bytes, device: Device, number: int) -> object:
+        tensor, struct = self.tensor, STRUCTS[name]
+        ndim, head = len(tensor.shape), ctypes.sizeof(struct)
         managed: Any = struct.from_address(address)
         if name == VERSIONED:
             managed.major, managed.minor = VERSION
@@ -158,12 +181,10 @@ class _Light(Method):
         layout[:] = [*tensor.shape, *tensor.strides]
         inner.shape = ctypes.cast(address + head, type(inner.shape))
         inner.strides = ctypes.cast(address + head + 8 * ndim, type(inner.strides))
-        number = _next_number()
-        loan = Loan(self.owner, "dlpack", tensor.ptr, tensor.nbytes, tensor.device)
-        _live[number] = loan, address + struct.deleter.offset, address
         managed.manager_ctx = number
         managed.deleter = _DELETER[name]
-        return new_capsule(address, name, _DESTRUCTOR[name])
+        (capsule,) = map(new_capsule, (address,), (name,), (_DESTRUCTOR[name],))
+        return capsule
 
     def make_copy(self, name: bytes, copy: bytearray) -> object:
         tensor = self.tensor._replace(ptr=writable_address(copy) if copy else 0, device=CPU, readonly=False)
