@@ -92,6 +92,7 @@ def flush() -> None:
 
 # A signal's handler that raises, Ctrl-C's say, may do so at any step of a callback. What such a callback has to do is
 # tried once more then; Arrow C++ would abort the process where `release` stays set. The exception is not passed on.
+# Loops therein end with a `del`: where they end with an `if`, Python 3.12 jumps back from outside of the `try`.
 TWICE = (False, True)
 
 
@@ -152,6 +153,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
                     for part in [*parts, words[dictionary]] * 2:
                         if part and words_at(part)[own]:
                             call(words_at(part)[own])(part)
+                        del part
                     words[own] = 0
                 if number:
                     forget(number, None)
@@ -187,6 +189,7 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
                 for _ in twice:
                     if block is not None and block[own]:
                         call(block[own])(block.buffer_info()[0])
+                    del _
                 drop(capsule, None)
             except anything:
                 if is_last:

@@ -161,6 +161,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                     for block in stream.chunks * 2:  # once more what was ended as it began
                         if block[own_of_chunk]:  # not handed over
                             call(block[own_of_chunk])(block.buffer_info()[0])
+                        del block
             except anything:
                 if is_last:
                     raise

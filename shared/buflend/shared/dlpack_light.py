@@ -114,6 +114,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:
                 for _ in twice:
                     if find(number) is not None:  # or it was deleted, and its memory is gone
                         call(at(address + deleter).value)(address)
+                    del _
             except anything:
                 if is_last:
                     raise
