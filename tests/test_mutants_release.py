@@ -224,8 +224,8 @@ MUTANTS = [
     Mutant(
         "chunk-moved-and-kept",
         SHARED + "arrow_stream_export.py",
-        "        block[own] = 0  # last",
-        "        pass  # last",
+        "        block[own] = 0\n",
+        "        pass\n",
         (ARROW_STREAM_EXPORT + "test_children_of_a_chunk_are_moved_out",),
         "consumer and stream both release it",
     ),

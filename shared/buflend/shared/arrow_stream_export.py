@@ -69,7 +69,7 @@ def _taker_of(kind: type[ctypes.Structure]) -> Any:
     def take(
         stream: _Stream,
         out: int,
-        move: Any = ctypes.memmove,
+        words_at: Any = AS_WORDS[kind].from_address,
         fill: Any = ctypes.memset,
         size: int = ctypes.sizeof(kind),
         own: int = RELEASE_AT[kind],
@@ -80,9 +80,9 @@ def _taker_of(kind: type[ctypes.Structure]) -> Any:
             fill(out, 0, size)
             return
         block = stream.chunks[taken]
-        move(out, block.buffer_info()[0], size)
+        words_at(out)[:] = block  # from here on without a call: a chunk that was given and is told as an error is two's
         stream.taken = taken + 1
-        block[own] = 0  # last: where anything was raised before, the chunk is the stream's
+        block[own] = 0
 
     return take
 
