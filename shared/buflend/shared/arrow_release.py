@@ -38,7 +38,7 @@ from .arrow_c import (
     ArrowDeviceArrayStream,
     ArrowSchema,
 )
-from .cpython import IS_CLEAN, immortal, new_capsule, pending_again, require_main
+from .cpython import PENDING, immortal, new_capsule, pending_again, require_main
 
 require_main("Arrow export")  # before any callback is made; each import tries again, and is told again
 
@@ -123,7 +123,7 @@ RELEASE_AT = {
 def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
     def release(
         address: int | None,
-        check: Any = IS_CLEAN,
+        check: Any = PENDING,
         again: Any = pending_again,
         words_at: Any = AS_WORDS[kind].from_address,
         at: Any = ctypes.c_uint64.from_address,
@@ -138,9 +138,9 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
         anything: Any = BaseException,
     ) -> object:
         try:
-            is_clean = -check
+            was_pending = -check
         except anything:
-            is_clean = 0
+            was_pending = True
         number = 0
         for is_last in twice:
             try:
@@ -162,7 +162,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
                     raise
             else:
                 break
-        return None if is_clean else again()
+        return again() if was_pending else None
 
     return thunk(Release, release)
 
@@ -170,7 +170,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
 def _destructor_of(kind: type[ctypes.Structure]) -> int:
     def destructor(
         capsule: int,
-        check: Any = IS_CLEAN,
+        check: Any = PENDING,
         again: Any = pending_again,
         find: Any = _blocks.get,
         drop: Any = _blocks.pop,
@@ -180,9 +180,9 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
         anything: Any = BaseException,
     ) -> object:
         try:
-            is_clean = -check
+            was_pending = -check
         except anything:
-            is_clean = 0
+            was_pending = True
         for is_last in twice:
             try:
                 block = find(capsule)  # dropped last: what is raised right after a call loses its result
@@ -196,7 +196,7 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
                     raise
             else:
                 break
-        return None if is_clean else again()
+        return again() if was_pending else None
 
     return thunk(_Destructor, destructor)
 

@@ -23,7 +23,7 @@ from .arrow_c import (
 )
 from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
 from .arrow_release import AS_WORDS, RELEASE_AT, TWICE, Release, _live, filled_capsule, next_number, thunk
-from .cpython import IS_CLEAN, clear_error, pending_again
+from .cpython import PENDING, clear_error, pending_again
 from .device import Device
 
 _Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -130,7 +130,7 @@ def _getter_of(number: int, take: Any) -> int:
 def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
     def release(
         address: int | None,
-        check: Any = IS_CLEAN,
+        check: Any = PENDING,
         again: Any = pending_again,
         words_at: Any = AS_WORDS[kind].from_address,
         call: Any = Release,
@@ -143,9 +143,9 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         anything: Any = BaseException,
     ) -> object:
         try:
-            is_clean = -check
+            was_pending = -check
         except anything:
-            is_clean = 0
+            was_pending = True
         stream: Any = None
         number = 0
         for is_last in twice:
@@ -167,7 +167,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                     raise
             else:
                 break
-        return None if is_clean else again()
+        return again() if was_pending else None
 
     return thunk(Release, release)
 

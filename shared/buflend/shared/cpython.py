@@ -65,18 +65,18 @@ new_capsule = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctyp
 clear_error = _function("PyErr_Clear", None)
 
 
-class _IsClean:
-    """What `-IS_CLEAN` asks: 1 where no exception is pending; one that is pending is raised.
+class _Pending:
+    """What `-PENDING` asks: None where no exception is pending; one that is pending is raised.
 
     A call that does nothing raises it, since every call through such a prototype looks for it afterwards. It is made by
     an operator, since after one no signal's handler runs, as it does after a call that is written as one.
     """
 
     __slots__ = ()
-    __neg__ = _function("Py_IsInitialized", ctypes.c_int)
+    __neg__ = _function("Py_IsInitialized", None)
 
 
-IS_CLEAN = _IsClean()
+PENDING = _Pending()
 
 immortal = _function("Py_IncRef", None, ctypes.py_object)
 raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)

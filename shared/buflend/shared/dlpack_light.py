@@ -14,7 +14,7 @@ import itertools
 from typing import Any
 
 from .cpython import (
-    IS_CLEAN,
+    PENDING,
     address_of,
     capsule_is_valid_raw,
     capsule_pointer_raw,
@@ -57,7 +57,7 @@ def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
 def _deleter_of(struct: Any) -> int:
     def deleter(
         address: int,
-        check: Any = IS_CLEAN,
+        check: Any = PENDING,
         again: Any = pending_again,
         number: Any = ctypes.c_void_p.from_address,
         context: int = struct.manager_ctx.offset,
@@ -67,9 +67,9 @@ def _deleter_of(struct: Any) -> int:
         anything: Any = BaseException,
     ) -> object:
         try:
-            is_clean = -check
+            was_pending = -check
         except anything:
-            is_clean = 0
+            was_pending = True
         for is_last in twice:
             try:
                 forget(number(address + context).value, None)
@@ -79,7 +79,7 @@ def _deleter_of(struct: Any) -> int:
             else:
                 break
         free(address)  # once, and last
-        return None if is_clean else again()
+        return again() if was_pending else None
 
     return _thunk(deleter)
 
@@ -87,7 +87,7 @@ def _deleter_of(struct: Any) -> int:
 def _destructor_of(name: bytes, struct: Any) -> int:
     def destructor(
         capsule: int,
-        check: Any = IS_CLEAN,
+        check: Any = PENDING,
         again: Any = pending_again,
         unused: Any = capsule_is_valid_raw,
         pointer: Any = capsule_pointer_raw,
@@ -101,9 +101,9 @@ def _destructor_of(name: bytes, struct: Any) -> int:
         anything: Any = BaseException,
     ) -> object:
         try:
-            is_clean = -check
+            was_pending = -check
         except anything:
-            is_clean = 0
+            was_pending = True
         address = 0
         number: Any = None
         for is_last in twice:
@@ -120,7 +120,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:
                     raise
             else:
                 break
-        return None if is_clean else again()
+        return again() if was_pending else None
 
     return _thunk(destructor)
 
