@@ -219,14 +219,12 @@ _entry = [object()]
 _OURS = getrefcount(_entry[0])  # references to a parked capsule that nobody else holds: its entry's, and the argument's
 
 
-_take = deque.popleft
-
-
 def next_flat(kind: type[ctypes.Structure], parked: "deque[_Parked]", own: int) -> _Parked:
     """Return a capsule for a struct without parts: the one whose turn it is, if nobody else holds it, or a new one."""
     if len(parked) >= _ROUNDS:
         try:
-            (entry,) = map(_take, (parked,))  # in one step, without a call whose result a signal's handler finds
+            _held = parked[0]  # so that what a signal's handler raises right after the call does not drop the last one
+            entry = parked.popleft()
         except IndexError:  # another thread took it
             return [*_new_capsule(kind), 0]
         if getrefcount(entry[0]) == _OURS:
