@@ -155,8 +155,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
                             call(words_at(part)[own])(part)
                         del part
                     words[own] = 0
-                if number:
-                    forget(number, None)
+                forget(number, None)
             except anything:
                 if is_last:
                     raise
