@@ -3,13 +3,14 @@
 import ctypes
 import struct
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from buflend.shared import arrow_export, arrow_release
-from buflend.shared.arrow_c import NULLABLE, Data, Field
+from buflend.shared.arrow_c import NULLABLE, ArrowArray, ArrowSchema, Data, Field
 from buflend.shared.arrow_export import array_capsule, schema_capsule
 
 from .only import Owner
@@ -62,6 +63,60 @@ def test_capsules_that_are_held_are_never_used_again() -> None:
     held.clear()
     arrow_export.flush()
     assert returned == [1] * 100
+
+
+@pytest.mark.parametrize(
+    "export",
+    [
+        lambda _: (schema_capsule(Field("l")),),
+        lambda data: (array_capsule(data),),
+        lambda data: arrow_export.exporter(Field("l"), data)(),
+    ],
+    ids=["schema", "array", "both"],
+)
+def test_a_capsule_is_nobody_elses_as_soon_as_it_is_parked(
+    export: Callable[[Data], tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[object] = []
+
+    class Parked(deque[Any]):
+        """Another thread exports as soon as something is parked, and it is the turn of that."""
+
+        def append(self, entry: Any) -> None:
+            super().append(entry)
+            del entry
+            taken.append(arrow_release.next_flat(*self.next)[0])
+
+        next: Any
+
+    monkeypatch.setattr(arrow_release, "_ROUNDS", 1)
+    for name, kind, own in (
+        ("schemas", ArrowSchema, arrow_release.SCHEMA_RELEASE),
+        ("arrays", ArrowArray, arrow_release.ARRAY_RELEASE),
+    ):
+        parked = Parked()
+        parked.next = kind, parked, own
+        monkeypatch.setattr(arrow_export, name, parked)
+    returned: list[int] = []
+    lent = export(numbers(returned, 1))
+    assert len(taken) == len(lent)
+    assert not [one for one in lent for other in taken if one is other], "two consumers got the same capsule"
+    taken.clear()
+    arrow_export.schemas.clear()
+    arrow_export.arrays.clear()
+
+
+def test_what_another_thread_takes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Taken(deque[Any]):
+        def popleft(self) -> Any:
+            self.clear()
+            return super().popleft()
+
+    returned: list[int] = []
+    monkeypatch.setattr(arrow_export, "arrays", Taken([None] * arrow_release._ROUNDS))
+    assert values_at(at(array_capsule(numbers(returned, 7)))) == [7]
+    arrow_export.arrays.clear()
+    assert returned == [1]
 
 
 def test_what_was_dropped_is_released_before_its_capsule_is_used_again() -> None:
