@@ -23,6 +23,12 @@ class Pretender:
     __class__ = int  # type: ignore[assignment]
 
 
+class Sequence:
+    """Says that it is a tuple."""
+
+    __class__ = tuple  # type: ignore[assignment]
+
+
 def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
     column = Column("l", 4, data=FOUR, validity=BITS)
     assert column.describe_null == (NullKind.USE_BITMASK, 0)
@@ -110,6 +116,10 @@ def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
         (ValueError, {"null": (2, Pretender())}, "a value of the column's type"),
         (ValueError, {"children": repeat(CODES, 2**20 + 1)}, "children: got more, expected at most 1048576 Columns"),
         (ValueError, {"variadic": repeat(FOUR)}, "variadic: got more, expected at most 1048576 Buffers"),
+        (TypeError, {"children": Sequence()}, "children: got"),
+        (TypeError, {"strides": Sequence()}, "strides: got"),
+        (TypeError, {"strides": (8, 8)}, "strides: got"),
+        (TypeError, {"strides": repeat(8)}, "strides: got"),
     ],
 )
 def test_arguments_that_cannot_be_meant_are_named(kind: type[Exception], arguments: dict[str, Any], named: str) -> None:

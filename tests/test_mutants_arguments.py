@@ -124,7 +124,7 @@ MUTANTS = [
     Mutant(
         "objects-for-buffers",
         MAXIMAL + "arguments.py",
-        "        if buffer is not None and not issubclass(type(buffer), Memory):\n",
+        "        if buffer is not None and not _is(buffer, Memory):\n",
         "        if False:\n",
         (
             (

@@ -34,6 +34,11 @@ _WITHOUT_FORMAT = (DtypeKind.COMPLEX, DtypeKind.FLOAT, DtypeKind.OPAQUE)
 _WIDER = {"b": 8, "tdD": 64}
 
 
+def _is(value: object, kinds: type | tuple[type, ...]) -> bool:
+    """Tell whether a value is of a class, and not whether it says so."""
+    return issubclass(type(value), kinds)
+
+
 def integer(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """Return an integer of any library within its bounds."""
     try:
@@ -49,14 +54,14 @@ def integer(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
 
 def text(value: Any, name: str) -> str:
     """Return a text."""
-    if not issubclass(type(value), str):
+    if not _is(value, str):
         raise TypeError(f"{name}: got {value!r}, expected text")
     return str.__getitem__(value, slice(None))
 
 
 def dtype(given: Any, *, categorical: bool) -> Dtype:
     """Return the type that a format string or four values name."""
-    if issubclass(type(given), str):
+    if _is(given, str):
         given = text(given, "dtype")
         layout = parse_format(given)
         given = (DtypeKind.CATEGORICAL if categorical else layout.kind, layout.bits, given, "=")
@@ -82,11 +87,6 @@ def dtype(given: Any, *, categorical: bool) -> Dtype:
             f"dtype: got {tuple(given)}, expected kind {int(kinds[0])} and {layout.bits} bits for {found.format!r}"
         )
     return found
-
-
-def _is(value: object, kinds: type | tuple[type, ...]) -> bool:
-    """Tell whether a value is of a class, and not whether it says so."""
-    return issubclass(type(value), kinds)
 
 
 def null(given: Any, type: Type) -> tuple[NullKind, Any]:  # noqa: A002 - the record's name
@@ -118,7 +118,7 @@ def stride(given: Any, type: Type) -> int:  # noqa: A002
     """Return the bytes from one element to the next."""
     if given is None:
         return type.width
-    if not isinstance(given, Iterable) or len(values := tuple(islice(given, 2))) != 1 or not type.width:
+    if not _is(given, Iterable) or len(values := tuple(islice(given, 2))) != 1 or not type.width:
         raise TypeError(f"strides: got {given!r}, expected a tuple of one integer, for elements of whole bytes")
     return integer(values[0], "strides[0]", -MOST)
 
@@ -126,7 +126,7 @@ def stride(given: Any, type: Type) -> int:  # noqa: A002
 def buffers(given: dict[str, Any]) -> dict[str, Any]:
     """Return the buffers that were passed."""
     for name, buffer in given.items():
-        if buffer is not None and not issubclass(type(buffer), Memory):
+        if buffer is not None and not _is(buffer, Memory):
             kind = type(buffer).__name__
             raise TypeError(f"{name}: got {kind}, expected a Buffer; as_buffer makes one of what owns memory")
     return {name: buffer for name, buffer in given.items() if buffer is not None}
@@ -134,9 +134,9 @@ def buffers(given: dict[str, Any]) -> dict[str, Any]:
 
 def instances(given: Any, kind: type, name: str, what: str) -> tuple[Any, ...]:
     """Return a sequence whose items are all of a kind."""
-    found = tuple(islice(given, _MOST_PARTS + 1)) if isinstance(given, Iterable) else (None,)
+    found = tuple(islice(given, _MOST_PARTS + 1)) if _is(given, Iterable) else (None,)
     if len(found) > _MOST_PARTS:
         raise ValueError(f"{name}: got more, expected at most {_MOST_PARTS} {what}")
-    if not all(issubclass(type(item), kind) for item in found):
+    if not all(_is(item, kind) for item in found):
         raise TypeError(f"{name}: got {given!r}, expected a sequence of {what}")
     return found

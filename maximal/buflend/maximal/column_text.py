@@ -90,7 +90,7 @@ def _listed(
     for i, item in enumerate(texts):
         if (there is not None and not there[i]) or _is_nothing(item, nothing):
             texts[i] = None
-        elif not isinstance(item, str):
+        elif not issubclass(type(item), str):
             raise TypeError(
                 f"element {i} of the array is a {type(item).__name__}, expected text, or None or NaN for nothing"
             )
@@ -100,4 +100,4 @@ def _listed(
 
 
 def _is_nothing(item: Any, nothing: tuple[Any, ...]) -> bool:
-    return item is None or any(item is mark for mark in nothing) or (isinstance(item, float) and math.isnan(item))
+    return item is None or any(item is mark for mark in nothing) or (issubclass(type(item), float) and math.isnan(item))

@@ -75,7 +75,7 @@ def _within(start: int, end: int, regions: list[tuple[int, int]]) -> int:
 def _columns(obj: Any) -> list[tuple[str, Column]]:
     """Return the columns of an object, each with what stands before the names of its buffers."""
     try:
-        column = None if isinstance(obj, Table) else as_column(obj)
+        column = None if issubclass(type(obj), Table) else as_column(obj)
     except TypeError:
         column = None
     if column is not None and column.dtype.format != "+s":

@@ -34,12 +34,12 @@ def pack(given: "Mapping[str, str] | object") -> bytes | None:
     """Return the bytes, None for an empty mapping."""
     # What it is, and not what it says of its class, and asked once: another mapping may answer otherwise.
     pairs = list(cast("Mapping[str, str]", given).items()) if issubclass(type(given), Mapping) else None
-    if pairs is None or not all(isinstance(part, str) for pair in pairs for part in pair):
+    if pairs is None or not all(issubclass(type(part), str) for pair in pairs for part in pair):
         raise TypeError(f"metadata: got {given!r}, expected a mapping of text to text")
     if not pairs:
         return None
     parts = [_LENGTH.pack(len(pairs))]
     for text in (text for pair in pairs for text in pair):
-        encoded = text.encode("utf-8", "surrogateescape")
+        encoded = str.encode(text, "utf-8", "surrogateescape")
         parts += [_LENGTH.pack(len(encoded)), encoded]
     return b"".join(parts)

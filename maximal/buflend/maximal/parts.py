@@ -270,7 +270,7 @@ class Parts:
 
     def __getitem__(self, key: "slice | object") -> Self:
         """Return a part of the elements, without a copy: a slice, with a step of 1."""
-        if not isinstance(key, slice) or key.step not in (None, 1):
+        if type(key) is not slice or key.step not in (None, 1):
             raise TypeError(f"index: got {key!r}, expected a slice with a step of 1; values are had by tolist()")
         start, stop, _ = key.indices(self.size())
         found, before = [], 0

@@ -15,7 +15,7 @@ from .offer import ARROW, HOST, ONE_PIECE
 from .piece import align
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .arrow_form import Form
     from .piece import Piece
@@ -30,16 +30,18 @@ class Columns:
     """Of the dataframe interchange protocol."""
 
     def __init__(self, columns: "Mapping[str, Column]") -> None:
-        if not isinstance(columns, Mapping):
+        # What each is, and not what it says of its class; and asked once: another mapping may answer otherwise.
+        if not issubclass(type(columns), Mapping):
             raise TypeError(f"columns: got a {type(columns).__name__}, expected a mapping of names to Columns")
-        pairs: Iterable[tuple[object, object]] = columns.items()
+        pairs: list[tuple[Any, Any]] = list(columns.items())
         for name, column in pairs:
-            if not isinstance(name, str):
+            if not issubclass(type(name), str):
                 raise TypeError(f"column names: got {name!r}, expected text")
-            if not isinstance(column, Column):
+            if not issubclass(type(column), Column):
                 got = type(column).__name__
                 raise TypeError(f"column {name!r}: got a {got}, expected a Column; as_table makes them of arrays")
-        lengths = {name: column.size() for name, column in columns.items()}
+        columns = dict(pairs)
+        lengths = {name: column.size() for name, column in pairs}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns: got the lengths {lengths}, expected one")
         self._names = tuple(columns)
@@ -73,7 +75,7 @@ class Columns:
 
     def __getitem__(self, key: "str | slice") -> "Column | Self":
         """Return a column by name, or some rows by a slice; nothing is copied."""
-        if isinstance(key, slice):
+        if type(key) is slice:
             return self._with(self._names, [column[key] for column in self._columns])
         return self._columns[self._number(key)]
 
