@@ -245,6 +245,27 @@ def test_an_import_that_failed_is_not_tried_again() -> None:
     runs(PRELUDE + ABSENT, numpy=False)
 
 
+# Another library imports NumPy after the first exports, by callbacks, were made.
+LATER = """
+from buflend.maximal import dlpack
+held = [lend().__dlpack__(max_version=VERSION) for _ in range(2)]
+light = sys.modules["buflend.shared.dlpack_light"]
+assert len(light._live) == 2 and dlpack._is_missing
+del sys.modules["numpy"]
+import numpy
+held += [lend().__dlpack__(max_version=VERSION) for _ in range(2)]
+assert "buflend.shared.dlpack_export" in sys.modules, "NumPy was not seen"
+assert not dlpack._is_missing, "the short way is not taken again"
+held.clear()
+all_is_returned()
+print("done")
+"""
+
+
+def test_numpy_that_is_imported_later_is_seen() -> None:
+    runs(PRELUDE + LATER, numpy=False)
+
+
 @pytest.mark.parametrize("numpy", [True, False], ids=["NumPy", "no NumPy"])
 @pytest.mark.parametrize("work", WORK)
 def test_another_thread_works_where_a_process_forks(work: str, numpy: bool) -> None:

@@ -26,21 +26,23 @@ assert not failed, failed.formatted
 """
 
 PRELUDE = f"""
-import sys, warnings
+import os, sys, warnings
 warnings.simplefilter("ignore")  # NumPy warns, where it can be imported
 sys.path[:0] = {ROOTS!r}
 from array import array
 
 def refused(call, *arguments, **options):
-    from buflend.shared import BuflendError
+    from buflend.shared import BuflendError, InterpreterError
     try:
-        call(*arguments, **options)
+        lent = call(*arguments, **options)
     except BuflendError as error:
         assert isinstance(error, BufferError), type(error)
+        assert type(error) is InterpreterError, type(error)
         assert "subinterpreter" in str(error), error
         assert "memoryview" in str(error), error
-    else:
-        raise AssertionError("it was to be refused")
+    else:  # at once, since what was lent would wait for ever when it goes
+        print(lent, "was to be refused", file=sys.stderr, flush=True)
+        os._exit(1)
 """
 
 WORKS = {
@@ -140,6 +142,15 @@ from buflend.maximal import as_buffer, as_ndarray
 array = numpy.arange(3)
 assert as_ndarray(as_buffer(array), array.dtype).tolist() == [0, 1, 2]
 assert numpy.asarray(as_buffer(bytearray(b"ab"))).tolist() == [97, 98]
+"""
+    within(run_python, "legacy", code, site=True)
+
+
+def test_an_array_of_numpy_is_not_lent_there(run_python: Run) -> None:
+    code = """
+import numpy
+from buflend.maximal import as_buffer
+refused(lambda: as_buffer(numpy.arange(3)).__dlpack__(max_version=(1, 0)))
 """
     within(run_python, "legacy", code, site=True)
 
