@@ -14,7 +14,7 @@ from buflend.shared.arrow_import import read_schema
 from buflend.shared.context import Context
 from buflend.shared.cpython import CAPSULE
 from buflend.shared.dlpack_import import read_capsule
-from buflend.shared.errors import Raised
+from buflend.shared.errors import Raised, _Verbatim
 
 MEMORY = np.arange(4, dtype="int64")
 LENT = as_column(MEMORY)
@@ -152,6 +152,26 @@ def test_what_an_error_shows_of_a_liar() -> None:
     assert "the producer is at fault" in str(error)
 
 
+def test_what_an_error_shows_of_a_liar_that_cannot_be_shown() -> None:
+    def fail(_: object) -> str:
+        raise ZeroDivisionError
+
+    error = ProducerError("field", got=liar(_Verbatim, __repr__=fail, __str__=fail), expected="nothing")
+    assert "an object of type Liar whose repr raised ZeroDivisionError" in str(error)
+
+
+@pytest.mark.parametrize("fields", [{"shape": (2**62,) * 400}, {"typestr": "<V" + "9" * 5000}, {"typestr": "<f\u0668"}])
+def test_numbers_of_an_interface_that_cannot_be_meant(fields: dict[str, Any]) -> None:
+    with pytest.raises(ProducerError, match=f"'{next(iter(fields))}'"):
+        as_buffer(described("__array_interface__", **fields))
+
+
+def test_what_a_buffer_is_natively() -> None:
+    owner = liar(np.ndarray)
+    assert Buffer(MEMORY.ctypes.data, 32, owner=owner).native is maximal.Native.NONE
+    assert as_buffer(MEMORY).native is maximal.Native.NUMPY
+
+
 def test_a_class_that_raises_is_not_asked() -> None:
     def say(_: object) -> type:
         raise ZeroDivisionError
@@ -225,6 +245,12 @@ def test_interfaces_are_taken_for_what_they_hold() -> None:
     assert as_buffer(answering("__array_interface__", Dict(said))).ptr == MEMORY.ctypes.data
     exporter = type("Liar", (bytearray,), {"__class__": tuple})(32)  # the other thing that `data` may be
     assert as_buffer(described("__array_interface__", data=exporter)).bufsize == 32
+
+
+def test_pairs_of_capsules_are_as_long_as_they_are() -> None:
+    said = type("Pair", (tuple,), {"__len__": lambda _: 2})((1, 2, 3))
+    with pytest.raises(ProducerError, match="expected a tuple of two"):
+        as_column(answering("__arrow_c_array__", lambda _: said))
 
 
 def test_integers_are_taken_once_as_plain_ones() -> None:
