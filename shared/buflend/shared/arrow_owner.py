@@ -39,20 +39,22 @@ class ArrowOwner:
         write: Any = _POINTER.pack_into,
         call: Any = _Release,
         where: int = _RELEASE_AT,
-        twice: tuple[bool, bool] = (False, True),
+        twice: range = range(2),
         anything: Any = BaseException,
     ) -> None:
         """Release the array, where that was not done: whoever still holds an address of it must not use it."""
-        for is_last in twice:  # what a signal's handler interrupts is tried once more
+        interrupted: Any = None
+        for _ in twice:  # what a signal's handler interrupts is tried once more
             try:
                 (function,) = read(self._struct, where)
                 if function:  # all that is used is bound: at exit globals may be gone
                     call(function)(self.address)
                     write(self._struct, where, 0)
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
-                return
+                break
+        if interrupted:
+            raise interrupted.pop()
 
     __del__ = release

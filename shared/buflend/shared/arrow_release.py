@@ -91,9 +91,10 @@ def flush() -> None:
 
 
 # A signal's handler that raises, Ctrl-C's say, may do so at any step of a callback. What such a callback has to do is
-# tried once more then; Arrow C++ would abort the process where `release` stays set. The exception is not passed on.
+# tried once more then; Arrow C++ would abort the process where `release` stays set. The exception is raised at the end,
+# which no caller in C sees: it is shown. It is held in a list until then, or it would hold the frame that holds it.
 # Loops therein end with a `del`: where they end with an `if`, Python 3.12 jumps back from outside of the `try`.
-TWICE = (False, True)
+TWICE = range(2)
 
 
 def thunk(kind: Any, callback: Callable[..., Any]) -> int:
@@ -134,7 +135,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
         children: int = word_of(kind.children),
         dictionary: int = word_of(kind.dictionary),
         span: Any = range,
-        twice: tuple[bool, bool] = TWICE,
+        twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
         try:
@@ -142,7 +143,8 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
         except anything:
             was_pending = True
         number = 0
-        for is_last in twice:
+        interrupted: Any = None
+        for _ in twice:
             try:
                 words = words_at(address) if address else None
                 if words and words[own]:
@@ -156,12 +158,15 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
                         del part
                     words[own] = 0
                 forget(number, None)
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
                 break
-        return again() if was_pending else None
+        if was_pending:
+            return again()
+        if interrupted:
+            raise interrupted.pop()
+        return None
 
     return thunk(Release, release)
 
@@ -175,14 +180,15 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
         drop: Any = _blocks.pop,
         call: Any = Release,
         own: int = RELEASE_AT[kind],
-        twice: tuple[bool, bool] = TWICE,
+        twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
         try:
             was_pending = -check
         except anything:
             was_pending = True
-        for is_last in twice:
+        interrupted: Any = None
+        for _ in twice:
             try:
                 block = find(capsule)  # dropped last: what is raised right after a call loses its result
                 for _ in twice:
@@ -190,12 +196,15 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
                         call(block[own])(block.buffer_info()[0])
                     del _
                 drop(capsule, None)
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
                 break
-        return again() if was_pending else None
+        if was_pending:
+            return again()
+        if interrupted:
+            raise interrupted.pop()
+        return None
 
     return thunk(_Destructor, destructor)
 

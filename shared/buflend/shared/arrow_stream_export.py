@@ -128,7 +128,7 @@ def _getter_of(number: int, take: Any) -> int:
 
 
 def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
-    def release(
+    def release(  # noqa: C901 - as above
         address: int | None,
         check: Any = PENDING,
         again: Any = pending_again,
@@ -139,7 +139,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         forget_error: Any = _errors.pop,
         own: int = RELEASE_AT[kind],
         own_of_chunk: int = RELEASE_AT[chunk],
-        twice: tuple[bool, bool] = TWICE,
+        twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
         try:
@@ -148,7 +148,8 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
             was_pending = True
         stream: Any = None
         number = 0
-        for is_last in twice:
+        interrupted: Any = None
+        for _ in twice:
             try:
                 words = words_at(address) if address else None
                 if words and words[own]:
@@ -162,12 +163,15 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                         if block[own_of_chunk]:  # not handed over
                             call(block[own_of_chunk])(block.buffer_info()[0])
                         del block
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
                 break
-        return again() if was_pending else None
+        if was_pending:
+            return again()
+        if interrupted:
+            raise interrupted.pop()
+        return None
 
     return thunk(Release, release)
 

@@ -46,7 +46,7 @@ _Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 _live: dict[int, tuple[Loan, int, int]] = {}  # number in manager_ctx -> loan, address of the deleter's field, struct
 _next_number = itertools.count(1).__next__
-_TWICE = (False, True)  # what a signal's handler interrupts is tried once more, as in `arrow_release`
+_TWICE = range(2)  # what a signal's handler interrupts is tried once more, as in `arrow_release`
 
 
 def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
@@ -63,28 +63,32 @@ def _deleter_of(struct: Any) -> int:
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
         free: Any = raw_free,
-        twice: tuple[bool, bool] = _TWICE,
+        twice: range = _TWICE,
         anything: Any = BaseException,
     ) -> object:
         try:
             was_pending = -check
         except anything:
             was_pending = True
-        for is_last in twice:
+        interrupted: Any = None
+        for _ in twice:
             try:
                 forget(number(address + context).value, None)
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
+                free(address)  # once, and last
                 break
-        free(address)  # once, and last
-        return again() if was_pending else None
+        if was_pending:
+            return again()
+        if interrupted:
+            raise interrupted.pop()
+        return None
 
     return _thunk(deleter)
 
 
-def _destructor_of(name: bytes, struct: Any) -> int:
+def _destructor_of(name: bytes, struct: Any) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
     def destructor(
         capsule: int,
         check: Any = PENDING,
@@ -97,7 +101,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:
         deleter: int = struct.deleter.offset,
         context: int = struct.manager_ctx.offset,
         find: Any = _live.get,
-        twice: tuple[bool, bool] = _TWICE,
+        twice: range = _TWICE,
         anything: Any = BaseException,
     ) -> object:
         try:
@@ -106,7 +110,8 @@ def _destructor_of(name: bytes, struct: Any) -> int:
             was_pending = True
         address = 0
         number: Any = None
-        for is_last in twice:
+        interrupted: Any = None
+        for _ in twice:
             try:
                 if number is None and unused(capsule, name):
                     address = pointer(capsule, name)
@@ -115,12 +120,15 @@ def _destructor_of(name: bytes, struct: Any) -> int:
                     if find(number) is not None:  # or it was deleted, and its memory is gone
                         call(at(address + deleter).value)(address)
                     del _
-            except anything:
-                if is_last:
-                    raise
+            except anything as error:
+                interrupted = [error]
             else:
                 break
-        return again() if was_pending else None
+        if was_pending:
+            return again()
+        if interrupted:
+            raise interrupted.pop()
+        return None
 
     return _thunk(destructor)
 
