@@ -68,6 +68,7 @@ def test_a_mask_is_a_bit_mask_where_nothing_else_is_said() -> None:
         (TypeError, {"name": None}, "name"),
         (TypeError, {"metadata": {"a": 1}}, "metadata"),
         (TypeError, {"metadata": ["a"]}, "metadata"),
+        (TypeError, {"metadata": 0}, "metadata"),
         (TypeError, {"children": [np.arange(2)]}, "children"),
         (TypeError, {"children": 3}, "children"),
         (TypeError, {"dictionary": ["a"]}, "dictionary"),

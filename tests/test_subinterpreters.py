@@ -87,6 +87,12 @@ REFUSED = {
     "DLPack of a column": "refused(lambda: column.__dlpack__(max_version=(1, 0)))",
     "DLPack of CUDA memory": "card = Buffer(4096, 8, owner=1, device=(2, 0))\n"
     "refused(lambda: card.__dlpack__(max_version=(1, 0)))",
+    # Refused where it is called, not where a consumer looks whether it is there.
+    "DLPack that was found": "found = getattr(as_buffer(b'lent'), '__dlpack__', None)\n"
+    "assert found is not None\nrefused(lambda: found(max_version=(1, 0)))",
+    "DLPack that was found without NumPy": "sys.modules['numpy'] = None\n"
+    "found = getattr(as_buffer(b'lent'), '__dlpack__', None)\n"
+    "assert found is not None\nrefused(lambda: found(max_version=(1, 0)))",
 }
 LENT = """
 from buflend.maximal import Buffer, Column, Table, as_buffer

@@ -8,11 +8,12 @@ import sys
 from typing import Any
 
 from ..shared.access import stream_of
+from ..shared.cpython import require_main
 from ..shared.device import CPU
 from ..shared.dlpack import VERSION, Tensor, is_contiguous
 from ..shared.dlpack_import import default_stream, read_capsule
 from ..shared.dlpack_table import strided
-from ..shared.errors import EXITS, ProducerError
+from ..shared.errors import EXITS, InterpreterError, ProducerError
 from ..shared.memory import Memory, device_of, offers
 from .found import Found, RefusedError
 from .native import Native, native_of, unanswered
@@ -20,12 +21,19 @@ from .native import Native, native_of, unanswered
 
 def method(memory: Memory) -> Any:
     """Return the `__dlpack__` of a block of memory: one dimension of unsigned bytes."""
-    if memory._device is CPU and not _is_missing:
-        try:
-            return of_bytes(memory)
-        except ImportError:  # no NumPy
-            pass
-    return exporter()(memory.owner, tensor_of(memory))
+    try:
+        if memory._device is CPU and not _is_missing:
+            try:
+                return of_bytes(memory)
+            except ImportError:  # no NumPy
+                pass
+        return exporter()(memory.owner, tensor_of(memory))
+    except InterpreterError:
+        return _refuse  # when it is called, and not where a consumer looks whether it is there
+
+
+def _refuse(**_: object) -> None:
+    require_main("DLPack export")
 
 
 _is_missing = False  # NumPy, as far as was seen

@@ -59,7 +59,9 @@ class Parts:
         whole = dictionary is not None
         flags = (ORDERED if ordered else 0) | NULLABLE
         described = arguments.dtype(dtype, categorical=whole)
-        self._type = type_ = Type(described, arguments.text(name, "name"), flags, pack(metadata or {}))
+        self._type = type_ = Type(
+            described, arguments.text(name, "name"), flags, pack({} if metadata is None else metadata)
+        )
         given = {"validity": validity, "data": data, "offsets": offsets, "sizes": sizes, "type_ids": type_ids}
         if null is None:
             null = NO_NULLS if validity is None else ARROW_NULLS
