@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export, dlpack_light
+from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export, cpython, dlpack_light
 from buflend.shared.arrow_c import NULLABLE, ORDERED, Data, Field
 from buflend.shared.arrow_stream_export import device_stream_capsule, stream_capsule
 
@@ -378,10 +378,13 @@ def test_what_runs_at_exit_looks_up_no_name(module: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("module", [arrow_release, arrow_stream_export, dlpack_light])
-def test_each_callback_looks_for_an_error_first(module: Any) -> None:
-    for name in ("release", "destructor", "get", "deleter"):
+def test_what_is_pending_is_taken_before_each_callback(module: Any) -> None:
+    for name in ("_release_of", "_destructor_of", "_deleter_of"):
         for code in code_of(module, name):
             if code.co_name == name:
-                steps = [i for i in dis.get_instructions(code) if i.opname in {"LOAD_FAST", "CALL", "UNARY_NEGATIVE"}]
-                assert steps[0].argval == ("clear" if name == "get" else "check")
-                assert steps[1].opname == ("CALL" if name == "get" else "UNARY_NEGATIVE")
+                assert "taking" in code.co_names
+    first = {"begin": ["pending", "UNARY_NEGATIVE"], "get": ["clear", "CALL"]}
+    for code in [*code_of(cpython, "begin"), *code_of(module, "get")]:
+        if code.co_name in first:
+            steps = [i for i in dis.get_instructions(code) if i.opname in {"LOAD_FAST", "CALL", "UNARY_NEGATIVE"}]
+            assert [steps[0].argval, steps[1].opname] == first[code.co_name]

@@ -6,8 +6,8 @@ handled as words of 64 bits, which is what they consist of on machines of 64 bit
 
 A callback may run with an exception pending, on any thread, while modules are cleared at exit. Hence:
 
-- its first statement raises that error and takes it: any ctypes call with arguments would raise it later, `release`
-  would stay set, and Arrow C++ aborts the process then; at the end another error is set in its place;
+- `taking` takes that error before any of it runs: a ctypes call with arguments would raise it, `release` would stay
+  set, and Arrow C++ aborts the process then; at the end another error is set in its place;
 - its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
 - what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
   does nothing;
@@ -38,7 +38,7 @@ from .arrow_c import (
     ArrowDeviceArrayStream,
     ArrowSchema,
 )
-from .cpython import PENDING, immortal, new_capsule, pending_again, require_main
+from .cpython import AGAIN, DROP, immortal, new_capsule, require_main, taking
 
 require_main("Arrow export")  # before any callback is made; each import tries again, and is told again
 
@@ -121,11 +121,13 @@ RELEASE_AT = {
 }
 
 
-def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
+def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:
     def release(
-        address: int | None,
-        check: Any = PENDING,
-        again: Any = pending_again,
+        taken: Any,
+        _: object,
+        arguments: tuple[int | None],
+        let_go: Any = DROP,
+        again: Any = AGAIN,
         words_at: Any = AS_WORDS[kind].from_address,
         at: Any = ctypes.c_uint64.from_address,
         call: Any = Release,
@@ -138,10 +140,7 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
         twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
-        try:
-            was_pending = -check
-        except anything:
-            was_pending = True
+        (address,) = arguments
         number = 0
         interrupted: Any = None
         for _ in twice:
@@ -162,20 +161,22 @@ def _release_of(kind: type[ArrowSchema] | type[ArrowArray]) -> int:  # noqa: C90
                 interrupted = [error]
             else:
                 break
-        if was_pending:
-            return again()
+        if taken:
+            return let_go[taken] or -again
         if interrupted:
             raise interrupted.pop()
         return None
 
-    return thunk(Release, release)
+    return thunk(Release, taking(release))
 
 
 def _destructor_of(kind: type[ctypes.Structure]) -> int:
     def destructor(
-        capsule: int,
-        check: Any = PENDING,
-        again: Any = pending_again,
+        taken: Any,
+        _: object,
+        arguments: tuple[int],
+        let_go: Any = DROP,
+        again: Any = AGAIN,
         find: Any = _blocks.get,
         drop: Any = _blocks.pop,
         call: Any = Release,
@@ -183,10 +184,7 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
         twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
-        try:
-            was_pending = -check
-        except anything:
-            was_pending = True
+        (capsule,) = arguments
         interrupted: Any = None
         for _ in twice:
             try:
@@ -200,13 +198,13 @@ def _destructor_of(kind: type[ctypes.Structure]) -> int:
                 interrupted = [error]
             else:
                 break
-        if was_pending:
-            return again()
+        if taken:
+            return let_go[taken] or -again
         if interrupted:
             raise interrupted.pop()
         return None
 
-    return thunk(_Destructor, destructor)
+    return thunk(_Destructor, taking(destructor))
 
 
 RELEASE = {kind: _release_of(kind) for kind in (ArrowSchema, ArrowArray)}

@@ -23,7 +23,7 @@ from .arrow_c import (
 )
 from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
 from .arrow_release import AS_WORDS, RELEASE_AT, TWICE, Release, _live, filled_capsule, next_number, thunk
-from .cpython import PENDING, clear_error, pending_again
+from .cpython import AGAIN, DROP, clear_error, taking
 from .device import Device
 
 _Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -128,10 +128,12 @@ def _getter_of(number: int, take: Any) -> int:
 
 
 def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
-    def release(  # noqa: C901 - as above
-        address: int | None,
-        check: Any = PENDING,
-        again: Any = pending_again,
+    def release(
+        taken: Any,
+        _: object,
+        arguments: tuple[int | None],
+        let_go: Any = DROP,
+        again: Any = AGAIN,
         words_at: Any = AS_WORDS[kind].from_address,
         call: Any = Release,
         find: Any = _live.get,
@@ -142,10 +144,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
         twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
-        try:
-            was_pending = -check
-        except anything:
-            was_pending = True
+        (address,) = arguments
         stream: Any = None
         number = 0
         interrupted: Any = None
@@ -167,13 +166,13 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
                 interrupted = [error]
             else:
                 break
-        if was_pending:
-            return again()
+        if taken:
+            return let_go[taken] or -again
         if interrupted:
             raise interrupted.pop()
         return None
 
-    return thunk(Release, release)
+    return thunk(Release, taking(release))
 
 
 # No code in Python, which would return nothing where a signal's handler raises: the caller would read from an address

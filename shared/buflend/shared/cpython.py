@@ -9,7 +9,9 @@ objects are touched.
 """
 
 import ctypes
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .errors import InterpreterError
@@ -65,18 +67,56 @@ new_capsule = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctyp
 clear_error = _function("PyErr_Clear", None)
 
 
-class _Pending:
-    """What `-PENDING` asks: None where no exception is pending; one that is pending is raised.
+if sys.version_info >= (3, 12):
 
-    A call that does nothing raises it, since every call through such a prototype looks for it afterwards. It is made by
-    an operator, since after one no signal's handler runs, as it does after a call that is written as one.
-    """
+    def taking(callback: Any) -> Any:
+        """Return what takes the exception that is pending, if one is, and then calls `callback(taken, _, arguments)`.
 
-    __slots__ = ()
-    __neg__ = _function("Py_IsInitialized", None)
+        `taken` is its address, a reference that `DROP[taken]` gives back, or None. Not a line of Python runs before: as
+        a function in Python begins, a collection may, and signals' handlers, and they lose what is pending.
+        """
+        taker: Any = _function("PyErr_GetRaisedException", ctypes.c_void_p)
+        taker.errcheck = callback  # ctypes calls it with the result, and returns what it returns
+        return taker
 
+    class _Drop:
+        __slots__ = ()
+        __getitem__ = _function("Py_DecRef", None, ctypes.c_void_p)
 
-PENDING = _Pending()
+    DROP: Any = _Drop()
+else:
+
+    class _Pending:
+        """What `-pending` asks: None where no exception is pending; one that is pending is raised.
+
+        A call that does nothing raises it, since every call through such a prototype looks for it afterwards.
+        """
+
+        __slots__ = ()
+        __neg__ = _function("Py_IsInitialized", None)
+
+    _PENDING = _Pending()
+
+    def taking(callback: Any) -> Any:
+        """Return what takes the exception that is pending, if one is, and then calls `callback(taken, _, arguments)`.
+
+        Here collections do not run as a function begins, only signals' handlers, and `taken` is True or None.
+        """
+
+        def begin(
+            address: int | None, pending: Any = _PENDING, go: Any = callback, anything: Any = BaseException
+        ) -> object:
+            taken: Any
+            try:
+                taken = -pending
+            except anything:
+                taken = True
+            return go(taken, None, (address,))
+
+        return begin
+
+    DROP = {True: None}
+
 
 immortal = _function("Py_IncRef", None, ctypes.py_object)
 raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
@@ -118,10 +158,16 @@ def address_of(name: str) -> int:
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
-def pending_again(new: Any = new_capsule, set_error: int = address_of("PyErr_BadInternalCall")) -> object:
-    """Return what a callback returns that took a pending exception: a capsule that sets a SystemError as it goes.
+class _Again:
+    """What `-AGAIN` makes: what a callback returns that took a pending exception, a capsule that sets a SystemError.
 
-    Python code cannot leave the exception that it found. Were none left, code in Python that the exception is just
-    ending would look for it, and the process would crash.
+    It does so as it goes, after the callback. Python code cannot leave the exception that it found. Were none left,
+    code in Python that the exception is just ending would look for it, and the process would crash.
     """
-    return new(1, None, set_error)
+
+    __slots__ = ()
+    __neg__ = staticmethod(partial(new_capsule, 1, None, address_of("PyErr_BadInternalCall")))
+
+
+# These are asked by operators: after one, no signal's handler runs, as it does after a call that is written as one.
+AGAIN: Any = _Again()

@@ -14,16 +14,17 @@ import itertools
 from typing import Any
 
 from .cpython import (
-    PENDING,
+    AGAIN,
+    DROP,
     address_of,
     capsule_is_valid_raw,
     capsule_pointer_raw,
     immortal,
     new_capsule,
-    pending_again,
     raw_calloc,
     raw_free,
     require_main,
+    taking,
 )
 from .device import CPU, Device
 from .dlpack import (
@@ -56,9 +57,11 @@ def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
 
 def _deleter_of(struct: Any) -> int:
     def deleter(
-        address: int,
-        check: Any = PENDING,
-        again: Any = pending_again,
+        taken: Any,
+        _: object,
+        arguments: tuple[int],
+        let_go: Any = DROP,
+        again: Any = AGAIN,
         number: Any = ctypes.c_void_p.from_address,
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
@@ -66,10 +69,7 @@ def _deleter_of(struct: Any) -> int:
         twice: range = _TWICE,
         anything: Any = BaseException,
     ) -> object:
-        try:
-            was_pending = -check
-        except anything:
-            was_pending = True
+        (address,) = arguments
         interrupted: Any = None
         for _ in twice:
             try:
@@ -79,20 +79,22 @@ def _deleter_of(struct: Any) -> int:
             else:
                 free(address)  # once, and last
                 break
-        if was_pending:
-            return again()
+        if taken:
+            return let_go[taken] or -again
         if interrupted:
             raise interrupted.pop()
         return None
 
-    return _thunk(deleter)
+    return _thunk(taking(deleter))
 
 
-def _destructor_of(name: bytes, struct: Any) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
+def _destructor_of(name: bytes, struct: Any) -> int:
     def destructor(
-        capsule: int,
-        check: Any = PENDING,
-        again: Any = pending_again,
+        taken: Any,
+        _: object,
+        arguments: tuple[int],
+        let_go: Any = DROP,
+        again: Any = AGAIN,
         unused: Any = capsule_is_valid_raw,
         pointer: Any = capsule_pointer_raw,
         name: bytes = name,
@@ -104,10 +106,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:  # noqa: C901 - one callbac
         twice: range = _TWICE,
         anything: Any = BaseException,
     ) -> object:
-        try:
-            was_pending = -check
-        except anything:
-            was_pending = True
+        (capsule,) = arguments
         address = 0
         number: Any = None
         interrupted: Any = None
@@ -124,13 +123,13 @@ def _destructor_of(name: bytes, struct: Any) -> int:  # noqa: C901 - one callbac
                 interrupted = [error]
             else:
                 break
-        if was_pending:
-            return again()
+        if taken:
+            return let_go[taken] or -again
         if interrupted:
             raise interrupted.pop()
         return None
 
-    return _thunk(destructor)
+    return _thunk(taking(destructor))
 
 
 def _thunk(callback: Any) -> int:
