@@ -27,42 +27,44 @@ MUTANTS = [
     Mutant(
         "arrow-nothing-is-tried-again",
         SHARED + "arrow_release.py",
-        "TWICE = (False, True)\n",
-        "TWICE = (True,)\n",
+        "TWICE = range(2)\n",
+        "TWICE = range(1)\n",
         (CALLBACK + "[array-release-line-0]",),
         "Arrow C++ aborts the process, since the struct is not released",
     ),
     Mutant(
         "arrow-tried-without-end-of-it",
         SHARED + "arrow_release.py",
-        "TWICE = (False, True)\n",
-        "TWICE = (False, False, False, True)\n",
+        "TWICE = range(2)\n",
+        "TWICE = range(4)\n",
         (ONCE_MORE + "[array]",),
         "a callback that cannot succeed holds up who called it",
     ),
     Mutant(
         "struct-tried-again-after-errors-only",
         SHARED + "arrow_release.py",
-        "        span: Any = range,\n        twice: tuple[bool, bool] = TWICE,\n"
-        "        anything: Any = BaseException,\n",
-        "        span: Any = range,\n        twice: tuple[bool, bool] = TWICE,\n        anything: Any = Exception,\n",
-        (CALLBACK + "[array-release-line-15]",),
+        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
+        (CALLBACK + "[array-release-line-17]",),
         "KeyboardInterrupt is no Exception: the struct stays unreleased",
     ),
     Mutant(
         "struct-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "                forget(number, None)\n            except anything:\n                if is_last:\n",
-        "                forget(number, None)\n            except anything:\n                if False:\n",
+        "                forget(number, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n",
+        "                forget(number, None)\n            except anything as error:\n"
+        "                interrupted = []\n",
         (ONCE_MORE + "[array]",),
         "memory is kept for ever, and nobody learns of it",
     ),
     Mutant(
         "number-lost-with-the-first-try",
         SHARED + "arrow_release.py",
-        "        number = 0\n        for is_last in twice:\n            try:\n",
-        "        for is_last in twice:\n            try:\n                number = 0\n",
-        (CALLBACK + "[array-release-line-17]",),
+        "                words = words_at(address) if address else None\n                if words and",
+        "                number = 0\n                words = words_at(address) if address else None\n"
+        "                if words and",
+        (CALLBACK + "[array-release-line-19]",),
         "the struct says that it is released, and its owner is kept for ever",
     ),
     Mutant(
@@ -70,7 +72,7 @@ MUTANTS = [
         SHARED + "arrow_release.py",
         "                    words[own] = 0\n                forget(number, None)\n",
         "                    words[own] = 0\n                    forget(number, None)\n",
-        (CALLBACK + "[array-release-line-15]",),
+        (CALLBACK + "[array-release-line-17]",),
         "the struct says that it is released, and its owner is kept for ever",
     ),
     Mutant(
@@ -141,18 +143,18 @@ MUTANTS = [
     Mutant(
         "capsule-tried-again-after-errors-only",
         SHARED + "arrow_release.py",
-        "        own: int = RELEASE_AT[kind],\n        twice: tuple[bool, bool] = TWICE,\n"
-        "        anything: Any = BaseException,\n",
-        "        own: int = RELEASE_AT[kind],\n        twice: tuple[bool, bool] = TWICE,\n"
-        "        anything: Any = Exception,\n",
+        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
         (CALLBACK + "[array-destructor-line-0]",),
         "KeyboardInterrupt is no Exception: what the capsule lent is kept for ever",
     ),
     Mutant(
         "capsule-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "                drop(capsule, None)\n            except anything:\n                if is_last:\n",
-        "                drop(capsule, None)\n            except anything:\n                if False:\n",
+        "                drop(capsule, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n",
+        "                drop(capsule, None)\n            except anything as error:\n"
+        "                interrupted = []\n",
         (ONCE_MORE + "[capsule]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -210,48 +212,48 @@ MUTANTS = [
     Mutant(
         "stream-tried-again-after-errors-only",
         SHARED + "arrow_stream_export.py",
-        "        twice: tuple[bool, bool] = TWICE,\n        anything: Any = BaseException,\n",
-        "        twice: tuple[bool, bool] = TWICE,\n        anything: Any = Exception,\n",
+        "        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "        twice: range = TWICE,\n        anything: Any = Exception,\n",
         (CALLBACK + "[stream-release-line-4]",),
         "KeyboardInterrupt is no Exception: the stream stays unreleased",
     ),
     Mutant(
         "stream-that-fails-twice-is-not-told",
         SHARED + "arrow_stream_export.py",
-        "                if is_last:\n",
-        "                if False:\n",
+        "                interrupted = [error]\n",
+        "                interrupted = []\n",
         (ONCE_MORE + "[stream]",),
         "memory is kept for ever, and nobody learns of it",
     ),
     Mutant(
         "chunk-marked-before-it-is-moved",
         SHARED + "arrow_stream_export.py",
-        "        block = stream.chunks[taken]\n        move(out, block.buffer_info()[0], size)\n",
+        "        block = stream.chunks[taken]\n        words_at(out)[:] = block ",
         "        block, copy = stream.chunks[taken], stream.chunks[taken][:]\n        block[own] = 0\n"
-        "        move(out, copy.buffer_info()[0], size)\n",
+        "        words_at(out)[:] = copy ",
         (HANDS_OVER + "[take-line-4]",),
         "the consumer is told of an error and releases nothing, and the stream no longer does",
     ),
     Mutant(
         "what-a-stream-raises-goes-through",
         SHARED + "arrow_stream_export.py",
-        "        anything: Any = BaseException,\n        text:",
-        "        anything: Any = Exception,\n        text:",
+        "        anything: Any = BaseException,\n        errors:",
+        "        anything: Any = Exception,\n        errors:",
         (HANDS_OVER + "[take-line-0]",),
         "the status is whatever was there, and the consumer takes garbage for a chunk",
     ),
     Mutant(
         "schema-of-an-interrupted-call-kept",
         SHARED + "arrow_stream_export.py",
-        "        if words[own]:  # whoever",
-        "        if False:  # whoever",
-        (HANDS_OVER + "[_take_schema-opcode-0]",),
+        "        if at(out + own).value:\n",
+        "        if False:\n",
+        (HANDS_OVER + "[_take_schema-opcode-1]",),
         "whoever is told of an error releases nothing: the schema is kept for ever",
     ),
     Mutant(
         "garbage-is-released",
         SHARED + "arrow_stream_export.py",
-        "    words[own] = 0\n    try:\n",
+        "    at(out + own).value = 0\n    try:\n",
         "    try:\n",
         (HANDS_OVER + "[fill-line-0]",),
         "what stood in the consumer's memory is called",
@@ -259,66 +261,62 @@ MUTANTS = [
     Mutant(
         "schema-of-an-interrupted-call-handed-over",
         SHARED + "arrow_stream_export.py",
-        "            call(words[own])(out)\n        raise\n",
-        "            call(words[own])(out)\n",
-        (HANDS_OVER + "[_take_schema-opcode-0]",),
+        "            call(at(out + own).value)(out)\n        raise\n",
+        "            call(at(out + own).value)(out)\n",
+        (HANDS_OVER + "[_take_schema-opcode-1]",),
         "the consumer is told that it has a schema, which is released",
     ),
     # DLPack's structs.
     Mutant(
         "dlpack-nothing-is-tried-again",
         SHARED + "dlpack_light.py",
-        "_TWICE = (False, True)",
-        "_TWICE = (True,)",
+        "_TWICE = range(2)",
+        "_TWICE = range(1)",
         (DLPACK + "[deleter-opcode-0]",),
         "what was lent is kept for ever",
     ),
     Mutant(
         "deleter-tried-again-after-errors-only",
         SHARED + "dlpack_light.py",
-        "        free: Any = raw_free,\n        twice: tuple[bool, bool] = _TWICE,\n"
-        "        anything: Any = BaseException,\n",
-        "        free: Any = raw_free,\n        twice: tuple[bool, bool] = _TWICE,\n"
-        "        anything: Any = Exception,\n",
+        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n",
+        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = Exception,\n",
         (FREED + "[deleter-opcode-1]",),
         "KeyboardInterrupt is no Exception: the struct is not freed",
     ),
     Mutant(
         "deleter-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "                if is_last:\n                    raise\n            else:\n                break\n",
-        "                if False:\n                    raise\n            else:\n                break\n",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = []\n",
         (ONCE_MORE + "[deleter]",),
-        "the struct is freed while the table still says where it is",
+        "memory is kept for ever, and nobody learns of it",
     ),
     Mutant(
         "struct-freed-before-it-is-forgotten",
         SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything:\n"
-        "                if is_last:\n                    raise\n            else:\n                break\n"
-        "        free(address)  # once, and last\n",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n            else:\n                free(address)  # once, and last\n",
         "                free(address)\n                forget(number(address + context).value, None)\n"
-        "            except anything:\n                if is_last:\n                    raise\n            else:\n"
-        "                break\n",
+        "            except anything as error:\n                interrupted = [error]\n            else:\n",
         (FREED + "[deleter-opcode-0]",),
         "the number of another export is read in memory that was freed, and its owner returned",
     ),
     Mutant(
         "struct-freed-with-each-try",
         SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything:\n"
-        "                if is_last:\n                    raise\n            else:\n                break\n"
-        "        free(address)  # once, and last\n",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n            else:\n                free(address)  # once, and last\n",
         "                forget(number(address + context).value, None)\n                free(address)\n"
-        "            except anything:\n                if is_last:\n                    raise\n            else:\n"
-        "                break\n",
+        "            except anything as error:\n                interrupted = [error]\n            else:\n",
         (FREED + "[deleter-opcode-2]",),
         "the allocator ends the process, or another export is freed",
     ),
     Mutant(
         "struct-never-freed",
         SHARED + "dlpack_light.py",
-        "        free(address)  # once, and last\n",
+        "                free(address)  # once, and last\n",
         "",
         (FREED + "[deleter-opcode-0]",),
         "each export leaves its struct behind",
@@ -334,8 +332,8 @@ MUTANTS = [
     Mutant(
         "number-of-dlpack-lost-with-the-first-try",
         SHARED + "dlpack_light.py",
-        "        number: Any = None\n        for is_last in twice:\n            try:\n",
-        "        for is_last in twice:\n            try:\n                number: Any = None\n",
+        "                if number is None and unused",
+        "                number = None\n                if number is None and unused",
         (FREED + "[destructor-line-6]",),
         "where its memory is another export's by then, that is returned while it is used",
     ),
@@ -358,18 +356,16 @@ MUTANTS = [
     Mutant(
         "capsule-of-dlpack-tried-again-after-errors-only",
         SHARED + "dlpack_light.py",
-        "        find: Any = _live.get,\n        twice: tuple[bool, bool] = _TWICE,\n"
-        "        anything: Any = BaseException,\n",
-        "        find: Any = _live.get,\n        twice: tuple[bool, bool] = _TWICE,\n"
-        "        anything: Any = Exception,\n",
+        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n",
+        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = Exception,\n",
         (DLPACK + "[destructor-line-0]",),
         "KeyboardInterrupt is no Exception: what the capsule lent is kept for ever",
     ),
     Mutant(
         "capsule-of-dlpack-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "                if is_last:\n                    raise\n            else:\n                return\n",
-        "                if False:\n                    raise\n            else:\n                return\n",
+        "                    del _\n            except anything as error:\n                interrupted = [error]\n",
+        "                    del _\n            except anything as error:\n                interrupted = []\n",
         (ONCE_MORE + "[destructor]",),
         "memory is kept for ever, and nobody learns of it",
     ),
