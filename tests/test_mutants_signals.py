@@ -14,7 +14,7 @@ from .mutants import Mutant
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="its tests are left out: they need Python 3.11")
 
 SHARED = "shared/buflend/shared/"
-SIGNALS = "tests/test_signals.py::"
+SIGNALS, ANYWHERE = "tests/test_signals.py::", "tests/test_signals_anywhere.py::"
 CALLBACK = SIGNALS + "test_a_signals_handler_raises_within_a_callback"
 DLPACK = SIGNALS + "test_a_signals_handler_raises_within_a_callback_of_dlpack"
 EXPORT = SIGNALS + "test_a_signals_handler_raises_within_an_export"
@@ -265,6 +265,15 @@ MUTANTS = [
         "            call(at(out + own).value)(out)\n",
         (HANDS_OVER + "[_take_schema-opcode-1]",),
         "the consumer is told that it has a schema, which is released",
+    ),
+    # What was pending.
+    Mutant(
+        "nothing-pending-afterwards",
+        SHARED + "cpython.py",
+        'address_of("PyErr_BadInternalCall")',
+        'address_of("Py_IsInitialized")',
+        (ANYWHERE + "test_an_export_by_callbacks_that_is_dropped_as_an_exception_ends_a_call[no NumPy]",),
+        "code that the exception ends looks for it, and the process crashes",
     ),
     # DLPack's structs.
     Mutant(
