@@ -658,6 +658,19 @@ def test_what_the_fallback_exports_the_import_reads(shape: tuple[int, ...], vers
     assert buffer.ptr == memory.ctypes.data or not buffer.bufsize
 
 
+def test_an_export_of_the_fallback_leaves_nothing_to_the_collector() -> None:
+    memory = np.arange(12)
+    export = dlpack_light.exporter(memory, Tensor(memory.ctypes.data, (3, 4), (4, 1), (0, 64, 1)))
+    export()
+    gc.collect()
+    gc.disable()
+    try:
+        export()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_copies_of_the_fallback() -> None:
     memory = np.arange(16, dtype="u1")
     export = dlpack_light.exporter(memory, Tensor(memory.ctypes.data, (2, 2), (1, 2), (2, 32, 1), readonly=True))

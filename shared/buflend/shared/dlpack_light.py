@@ -11,6 +11,7 @@ Thunks are immortal; at exit each live struct's deleter becomes the address of a
 import atexit
 import ctypes
 import itertools
+from array import array
 from typing import Any
 
 from .cpython import (
@@ -185,8 +186,8 @@ class _Light(Method):
         inner.device.type, inner.device.id = device
         inner.ndim = ndim
         inner.dtype.code, inner.dtype.bits, inner.dtype.lanes = tensor.dtype
-        layout = (ctypes.c_int64 * (2 * ndim)).from_address(address + head)
-        layout[:] = [*tensor.shape, *tensor.strides]
+        layout = array("q", (*tensor.shape, *tensor.strides))  # an array type of ctypes would be made anew each time
+        ctypes.memmove(address + head, layout.buffer_info()[0], 16 * ndim)
         inner.shape = ctypes.cast(address + head, type(inner.shape))
         inner.strides = ctypes.cast(address + head + 8 * ndim, type(inner.strides))
         managed.manager_ctx = number
