@@ -272,6 +272,20 @@ def test_mappings_are_asked_once() -> None:
     assert packed.metadata == {"a": "b"}
 
 
+class Listed(OtherMapping):
+    """Answers with what need not be pairs."""
+
+    def items(self) -> Any:
+        return self.answers
+
+
+@pytest.mark.parametrize("pair", [(), ("a",), ("a", "b", "c"), ("a", 1)])
+def test_metadata_is_packed_of_pairs_alone(pair: tuple[object, ...]) -> None:
+    with pytest.raises(TypeError, match="metadata: got"):
+        column(metadata=Listed(("a", "b"), pair))
+    assert column(metadata=Listed(iter("ab"), ("c", "d"))).metadata == {"a": "b", "c": "d"}
+
+
 def test_ndarrays_are_taken_for_what_they_hold() -> None:
     class Array(np.ndarray[Any, Any]):
         nbytes, shape, ndim, dtype = 99, (99,), 7, np.dtype([("x", "i8")])  # type: ignore[assignment]

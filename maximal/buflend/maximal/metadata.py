@@ -6,7 +6,7 @@ data interface", `ArrowSchema.metadata`: lengths are 32-bit integers of the mach
 
 import struct
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 _LENGTH = struct.Struct("=i")
 
@@ -33,8 +33,9 @@ def unpack(raw: bytes | None) -> dict[str, str]:
 def pack(given: "Mapping[str, str] | object") -> bytes | None:
     """Return the bytes, None for an empty mapping."""
     # What it is, and not what it says of its class, and asked once: another mapping may answer otherwise.
-    pairs = list(cast("Mapping[str, str]", given).items()) if issubclass(type(given), Mapping) else None
-    if pairs is None or not all(issubclass(type(part), str) for pair in pairs for part in pair):
+    asked = cast("Mapping[str, str]", given).items() if issubclass(type(given), Mapping) else ((None,),)
+    pairs: list[tuple[Any, ...]] = [tuple(pair) for pair in asked]
+    if not all(len(pair) == 2 and all(issubclass(type(part), str) for part in pair) for pair in pairs):
         raise TypeError(f"metadata: got {given!r}, expected a mapping of text to text")
     if not pairs:
         return None
