@@ -1,11 +1,13 @@
 """Columns whose parts disagree, or whose answers misbehave: refused with a documented error, never read wrongly."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
 
+from buflend import maximal
 from buflend.bench.producer import Buf, Col, Frame
 from buflend.minimal import column_to_ndarray, dataframe_to_ndarrays
 from buflend.shared import CopyRequiredError, ProducerError
@@ -84,6 +86,36 @@ class TestSentinels:
     def test_no_number(self, sentinel: Any) -> None:
         with pytest.raises(ProducerError, match=r"describe_null\[1\]"):
             column_to_ndarray(numbers([1.0], (2, 64, "g", "="), null=(USE_SENTINEL, sentinel)))
+
+    @pytest.mark.parametrize("said", [int, str, bytes])
+    def test_a_number_is_none_by_its_class(self, said: type) -> None:
+        sentinel = type("Liar", (), {"__class__": said, "__float__": lambda _: 1.0})()
+        assert missing(numbers([2.0, 1.0], (2, 64, "g", "="), null=(USE_SENTINEL, sentinel))) == [False, True]
+
+    def test_an_integer_is_one_by_its_type(self) -> None:
+        said = {"__class__": str, "__float__": lambda _: 1.0, "__int__": lambda _: 1}
+        sentinel = type("Liar", (int,), said)(2**53 + 1)  # holds another number than it says
+        assert missing(numbers([2.0**53, 1.0], (2, 64, "g", "="), null=(USE_SENTINEL, sentinel))) == [False, False]
+
+
+class TestWhatSaysItIsOurs:
+    """Who speaks the protocol is read by it, whatever it says of its class."""
+
+    def test_a_column(self) -> None:
+        other = maximal.as_column(np.arange(3))
+        said = {"__class__": maximal.Column, "__arrow_c_array__": lambda _: other.__arrow_c_array__()}
+        column = type("Liar", (Col,), said)(Buf(np.array([1, 2])), INT64, 2)
+        assert maximal.column_to_ndarray(column).values.tolist() == [1, 2]
+
+    def test_a_frame(self) -> None:
+        frame = Frame({"a": numbers([1, 2])})
+        said = {"__class__": maximal.Table, "__dataframe__": lambda _, **options: frame.__dataframe__(**options)}
+        liar = type("Liar", (dict,), said)({"b": np.arange(3)})
+        assert list(maximal.dataframe_to_ndarrays(liar)) == ["a"]
+
+    def test_a_column_of_ours_has_types_that_the_protocol_lacks(self) -> None:
+        column = maximal.Column("d:5,2", 1, data=maximal.as_buffer((125).to_bytes(16, "little")))
+        assert maximal.column_to_ndarray(column).values.tolist() == [Decimal("1.25")]
 
 
 class TestDisagreement:

@@ -9,6 +9,7 @@ from .mutants import Mutant
 
 SHARED, MAXIMAL, MINIMAL = "shared/buflend/shared/", "maximal/buflend/maximal/", "minimal/buflend/minimal/"
 CLASSES = "tests/test_classes.py::"
+CONTRADICTIONS = "tests/test_contradictions.py::"
 REFUSED, HELD = CLASSES + "test_what_says_it_is_another_is_refused", CLASSES + "test_"
 
 MUTANTS = [
@@ -267,6 +268,71 @@ MUTANTS = [
         "    parts = [_LENGTH.pack(len(pairs))]\n    for text in (text for pair in given.items() for text in pair):\n",
         (HELD + "mappings_are_asked_once",),
         "more pairs than are counted: what stands behind is read",
+    ),
+    # What speaks the interchange protocol.
+    Mutant(
+        "columns-of-the-protocol-are-what-they-say",
+        MAXIMAL + "frame.py",
+        "    if not issubclass(type(column), Column) and",
+        "    if not isinstance(column, Column) and",
+        (CONTRADICTIONS + "TestWhatSaysItIsOurs::test_a_column",),
+        "a column is read by another protocol than it is elsewhere",
+    ),
+    Mutant(
+        "columns-of-ours-are-read-by-the-protocol",
+        MAXIMAL + "frame.py",
+        "    if not issubclass(type(column), Column) and offers(",
+        "    if offers(",
+        (CONTRADICTIONS + "TestWhatSaysItIsOurs::test_a_column_of_ours_has_types_that_the_protocol_lacks",),
+        "decimals and lists are refused, and a stride",
+    ),
+    Mutant(
+        "frames-of-the-protocol-are-what-they-say",
+        MAXIMAL + "frame.py",
+        "and not issubclass(type(df), Table):",
+        "and not isinstance(df, Table):",
+        (CONTRADICTIONS + "TestWhatSaysItIsOurs::test_a_frame",),
+        "a frame is read by another protocol than it is elsewhere",
+    ),
+    Mutant(
+        "sentinels-of-floats-are-what-they-say",
+        SHARED + "validity.py",
+        "if not issubclass(type(sentinel), (str, bytes)):",
+        "if not isinstance(sentinel, (str, bytes)):",
+        (CONTRADICTIONS + "TestSentinels::test_a_number_is_none_by_its_class[str]",),
+        "a number is refused as text",
+    ),
+    Mutant(
+        "texts-are-numbers",
+        SHARED + "validity.py",
+        "if not issubclass(type(sentinel), (str, bytes)):",
+        "if True:",
+        (CONTRADICTIONS + "TestSentinels::test_no_number[5]",),
+        "what Python reads as a number marks numbers",
+    ),
+    Mutant(
+        "integers-among-sentinels-are-what-they-say",
+        SHARED + "validity.py",
+        "(not issubclass(type(sentinel), int) or",
+        "(not isinstance(sentinel, int) or",
+        (CONTRADICTIONS + "TestSentinels::test_a_number_is_none_by_its_class[int]",),
+        "an error of the inside, which names nothing",
+    ),
+    Mutant(
+        "integers-among-sentinels-are-rounded",
+        SHARED + "validity.py",
+        " and (not issubclass(type(sentinel), int) or wanted == index(sentinel))",
+        "",
+        (CONTRADICTIONS + "TestSentinels::test_an_integer_is_one_by_its_type",),
+        "a number that the column cannot hold marks its neighbour",
+    ),
+    Mutant(
+        "integers-among-sentinels-are-asked",
+        SHARED + "validity.py",
+        "wanted == index(sentinel))",
+        "wanted == int(sentinel))",
+        (CONTRADICTIONS + "TestSentinels::test_an_integer_is_one_by_its_type",),
+        "a number that the column cannot hold marks another",
     ),
 ]
 
