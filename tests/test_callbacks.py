@@ -152,8 +152,7 @@ def test_a_struct_is_freed_when_it_was_forgotten(times: int, count: int, monkeyp
     assert len(freed) == count
 
 
-# A capsule is an object of six words: its head of two, pointer, name, context, destructor. As a stream they are its
-# callbacks, of which the fourth is its release, and its private_data. So its destructor may be a stream's release.
+# Objects whose type names a callback as what frees them: they are structs, whose first two words are the object's head.
 # Ctrl-C comes when the owner goes, and when that was shown, by functions in C, in which no handler runs: it does right
 # after the call that let the owner go, and again in what called that callback.
 PENDING = """
@@ -164,24 +163,44 @@ from buflend.shared.arrow_stream_export import stream_capsule
 from buflend.shared.cpython import capsule_pointer
 from buflend.shared.dlpack import Tensor
 
-new = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(("PyCapsule_New", ctypes.pythonapi))
-set_context = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(
-    ("PyCapsule_SetContext", ctypes.pythonapi)
-)
+word = ctypes.c_uint64
+rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", ctypes.pythonapi))
+used = b"used_dltensor"
+
+class Spec(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("numbers", ctypes.c_int * 3), ("slots", ctypes.c_void_p)]
+
+make_type = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyType_FromSpec", ctypes.pythonapi))
+
+def freed_by(function, words):
+    slots = (word * 4)(52, function, 0, 0)  # Py_tp_dealloc
+    spec = Spec(b"tests.Struct", (1000, 0, 0), ctypes.addressof(slots))  # of a size that is from malloc
+    made = make_type(ctypes.addressof(spec))()
+    (word * len(words)).from_address(id(made))[2:] = words[2:]
+    return made
 
 class Owner:
     if INTERRUPTED:
         __del__ = ctypes.PYFUNCTYPE(None)(("PyErr_SetInterrupt", ctypes.pythonapi))
 
 def data():
-    return Data(8, (None, (id(new), Owner())))
+    return Data(8, (None, (id(used), Owner())))
 
-def release():
-    given = stream_capsule(Field("l"), [Data(8, (None,), children=(data(), data()))])
-    *_, release, number = (ctypes.c_uint64 * 5).from_address(capsule_pointer(given, b"arrow_array_stream"))
-    made = new(1, release, release)
-    set_context(made, number)
-    return made
+def stream():
+    given = stream_capsule(Field("l"), [data(), data()])  # is parked, and stays
+    words = (word * 5).from_address(capsule_pointer(given, b"arrow_array_stream"))
+    return freed_by(words[3], words[:])
+
+def array():
+    given = arrow_export.array_capsule(Data(8, (None,), children=(data(),)))  # as above
+    words = (word * 10).from_address(capsule_pointer(given, b"arrow_array"))
+    return freed_by(words[8], words[:])
+
+def deleter():
+    given = light()
+    words = (word * 8).from_address(capsule_pointer(given, b"dltensor"))
+    rename(given, used)
+    return freed_by(words[7], words[:])
 
 def destructor():
     made = arrow_export.array_capsule(Data(8, (None,), children=(data(), data())))
@@ -189,7 +208,7 @@ def destructor():
     return made
 
 def light():
-    return dlpack_light.exporter(Owner(), Tensor(id(new), (8,), (1,), (1, 8, 1)))()
+    return dlpack_light.exporter(Owner(), Tensor(id(used), (8,), (1,), (1, 8, 1)))()
 
 def take(*_):
     pass
@@ -206,7 +225,7 @@ try:
 except SystemError:
     print("told")
 assert not (arrow_release._live or dlpack_light._live)
-assert len(interrupts) >= 2 * INTERRUPTED, interrupts
+assert len(interrupts) >= INTERRUPTED * (1 if MAKE in (array, deleter) else 2), interrupts
 Owner = type("Owner", (), {})
 MAKE()
 print("done")
@@ -214,7 +233,7 @@ print("done")
 
 
 @pytest.mark.parametrize("interrupted", [False, True], ids=["whole", "interrupted"])
-@pytest.mark.parametrize("make", ["release", "destructor", "light"])
+@pytest.mark.parametrize("make", ["array", "deleter", "stream", "destructor", "light"])
 def test_what_is_pending_is_followed_by_another_error(run_python: Run, make: str, interrupted: bool) -> None:
     printed = run_python(PENDING.replace("MAKE", make).replace("INTERRUPTED", str(interrupted)))
     assert printed == "told\ndone\n"

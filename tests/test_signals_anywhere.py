@@ -7,6 +7,7 @@ place in turn. Within a process of its own, which may crash.
 
 import dis
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -285,7 +286,7 @@ for name, (work, files) in DONE.items():
 """
 
 
-@pytest.mark.parametrize(
+CALLBACKS = pytest.mark.parametrize(
     ("module", "name"),
     [
         (arrow_release, "release"),
@@ -295,6 +296,18 @@ for name, (work, files) in DONE.items():
         (dlpack_light, "destructor"),
     ],
 )
+
+
+@CALLBACKS
+def test_a_callback_calls_within_a_try(module: Any, name: str) -> None:
+    for code in code_of(module, name):
+        steps, entries = list(dis.get_instructions(code)), dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+        for step, following in pairwise(steps):
+            if code.co_name == name and step.opname.startswith("CALL") and following.opname != "RAISE_VARARGS":
+                assert any(entry.start <= step.offset < entry.end for entry in entries), step.positions
+
+
+@CALLBACKS
 def test_every_loop_that_is_tried_twice_jumps_back_within_its_try(module: Any, name: str) -> None:
     codes = code_of(module, name)
     assert codes

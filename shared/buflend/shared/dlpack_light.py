@@ -78,7 +78,10 @@ def _deleter_of(struct: Any) -> int:
             except anything as error:
                 interrupted = [error]
             else:
-                free(address)  # once, and last
+                try:
+                    free(address)  # once, and last
+                except anything as error:  # raised right after it
+                    interrupted = [error]
                 break
         if taken:
             return let_go[taken] or -again
