@@ -121,6 +121,7 @@ class Tree:
             env=kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         )
         self.unbroken = Ended(0, "", {})
+        self.broken_so_far = 0
 
     def prove(self, table: Sequence[Mutant]) -> None:
         """See which tests of a table pass where nothing is broken."""
@@ -150,7 +151,10 @@ class Tree:
         path = self.path / mutant.file
         content, when = path.read_bytes(), path.stat()
         path.write_text(changed(mutant, content.decode()), "utf-8")
-        os.utime(path, (when.st_atime, when.st_mtime + 60))  # another time, or the compiled file would be believed
+        # Another time for each, or the compiled file would be believed: that of another mutant of the same length, too,
+        # which a process of the tests may have written.
+        self.broken_so_far += 1
+        os.utime(path, (when.st_atime, when.st_mtime + 60 * self.broken_so_far))
         try:
             yield
         finally:

@@ -106,14 +106,15 @@ def test_a_capsule_is_nobody_elses_as_soon_as_it_is_parked(
     arrow_export.arrays.clear()
 
 
-def test_what_another_thread_takes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Taken(deque[Any]):
-        def popleft(self) -> Any:
-            self.clear()
-            return super().popleft()
+@pytest.mark.parametrize("name", ["__getitem__", "popleft"])
+def test_what_another_thread_takes_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def take(parked: "deque[Any]", *place: int) -> Any:
+        parked.clear()
+        return getattr(deque, name)(parked, *place)
 
     returned: list[int] = []
-    monkeypatch.setattr(arrow_export, "arrays", Taken([None] * arrow_release._ROUNDS))
+    taken = type("Taken", (deque,), {name: take})
+    monkeypatch.setattr(arrow_export, "arrays", taken([None] * arrow_release._ROUNDS))
     assert values_at(at(array_capsule(numbers(returned, 7)))) == [7]
     arrow_export.arrays.clear()
     assert returned == [1]

@@ -34,6 +34,15 @@ def test_one_is_killed_again_and_again(tree: Tree) -> None:
         assert tree.run(KILLED.tests).status == 0, "the copy is whole again"
 
 
+def test_the_compiled_file_of_one_is_not_believed_for_another(tree: Tree) -> None:
+    path = tree.path / FILE
+    times = {path.stat().st_mtime_ns}
+    for _ in range(2):
+        with tree.broken(KILLED):
+            times.add(path.stat().st_mtime_ns)
+    assert len(times) == 3
+
+
 @pytest.mark.parametrize(
     ("mutant", "word"),
     [

@@ -1,4 +1,4 @@
-"""Mutants of what is done though a signal's handler raises in the middle: tried once more, taken last, kept until then.
+"""Mutants of what callbacks do though a signal's handler raises in the middle: tried once more, taken last.
 
 The tests raise at steps of Python 3.11: newer interpreters see elsewhere what a trace function raises.
 """
@@ -14,13 +14,14 @@ from .mutants import Mutant
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="its tests are left out: they need Python 3.11")
 
 SHARED = "shared/buflend/shared/"
-SIGNALS, ANYWHERE = "tests/test_signals.py::", "tests/test_signals_anywhere.py::"
+SIGNALS = "tests/test_signals.py::"
+CALLBACKS = "tests/test_callbacks.py::"
 CALLBACK = SIGNALS + "test_a_signals_handler_raises_within_a_callback"
 DLPACK = SIGNALS + "test_a_signals_handler_raises_within_a_callback_of_dlpack"
-EXPORT = SIGNALS + "test_a_signals_handler_raises_within_an_export"
-HANDS_OVER = SIGNALS + "test_a_signals_handler_raises_while_a_stream_hands_over"
 FREED = SIGNALS + "test_a_struct_is_freed_once_and_not_looked_at_again"
 ONCE_MORE = SIGNALS + "test_what_is_interrupted_is_tried_once_more_and_then_shown"
+FOLLOWED = CALLBACKS + "test_what_is_pending_is_followed_by_another_error"
+FORGOTTEN = CALLBACKS + "test_a_struct_is_freed_when_it_was_forgotten"
 
 MUTANTS = [
     # Arrow's structs.
@@ -51,19 +52,18 @@ MUTANTS = [
     Mutant(
         "struct-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "                forget(number, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n",
-        "                forget(number, None)\n            except anything as error:\n"
-        "                interrupted = []\n",
+        "        if was_pending:\n            return -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if was_pending:\n            return -again\n        return None\n\n"
+        "    return thunk(Release, release)\n",
         (ONCE_MORE + "[array]",),
         "memory is kept for ever, and nobody learns of it",
     ),
     Mutant(
         "number-lost-with-the-first-try",
         SHARED + "arrow_release.py",
-        "                words = words_at(address) if address else None\n                if words and",
-        "                number = 0\n                words = words_at(address) if address else None\n"
-        "                if words and",
+        "        number = 0\n        interrupted: Any = None\n        for _ in twice:\n            try:\n",
+        "        interrupted: Any = None\n        for _ in twice:\n            try:\n                number = 0\n",
         (CALLBACK + "[array-release-line-19]",),
         "the struct says that it is released, and its owner is kept for ever",
     ),
@@ -151,10 +151,10 @@ MUTANTS = [
     Mutant(
         "capsule-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "                drop(capsule, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n",
-        "                drop(capsule, None)\n            except anything as error:\n"
-        "                interrupted = []\n",
+        "        if was_pending:\n            return -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
+        "        if was_pending:\n            return -again\n        return None\n\n"
+        "    return thunk(_Destructor, destructor)\n",
         (ONCE_MORE + "[capsule]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -220,60 +220,12 @@ MUTANTS = [
     Mutant(
         "stream-that-fails-twice-is-not-told",
         SHARED + "arrow_stream_export.py",
-        "                interrupted = [error]\n",
-        "                interrupted = []\n",
+        "        if was_pending:\n            return -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if was_pending:\n            return -again\n        return None\n\n"
+        "    return thunk(Release, release)\n",
         (ONCE_MORE + "[stream]",),
         "memory is kept for ever, and nobody learns of it",
-    ),
-    Mutant(
-        "chunk-marked-before-it-is-moved",
-        SHARED + "arrow_stream_export.py",
-        "        block = stream.chunks[taken]\n        words_at(out)[:] = block ",
-        "        block, copy = stream.chunks[taken], stream.chunks[taken][:]\n        block[own] = 0\n"
-        "        words_at(out)[:] = copy ",
-        (HANDS_OVER + "[take-line-4]",),
-        "the consumer is told of an error and releases nothing, and the stream no longer does",
-    ),
-    Mutant(
-        "what-a-stream-raises-goes-through",
-        SHARED + "arrow_stream_export.py",
-        "        anything: Any = BaseException,\n        errors:",
-        "        anything: Any = Exception,\n        errors:",
-        (HANDS_OVER + "[take-line-0]",),
-        "the status is whatever was there, and the consumer takes garbage for a chunk",
-    ),
-    Mutant(
-        "schema-of-an-interrupted-call-kept",
-        SHARED + "arrow_stream_export.py",
-        "        if at(out + own).value:\n",
-        "        if False:\n",
-        (HANDS_OVER + "[_take_schema-opcode-1]",),
-        "whoever is told of an error releases nothing: the schema is kept for ever",
-    ),
-    Mutant(
-        "garbage-is-released",
-        SHARED + "arrow_stream_export.py",
-        "    at(out + own).value = 0\n    try:\n",
-        "    try:\n",
-        (HANDS_OVER + "[fill-line-0]",),
-        "what stood in the consumer's memory is called",
-    ),
-    Mutant(
-        "schema-of-an-interrupted-call-handed-over",
-        SHARED + "arrow_stream_export.py",
-        "            call(at(out + own).value)(out)\n        raise\n",
-        "            call(at(out + own).value)(out)\n",
-        (HANDS_OVER + "[_take_schema-opcode-1]",),
-        "the consumer is told that it has a schema, which is released",
-    ),
-    # What was pending.
-    Mutant(
-        "nothing-pending-afterwards",
-        SHARED + "cpython.py",
-        'address_of("PyErr_BadInternalCall")',
-        'address_of("Py_IsInitialized")',
-        (ANYWHERE + "test_an_export_by_callbacks_that_is_dropped_as_an_exception_ends_a_call[no NumPy]",),
-        "code that the exception ends looks for it, and the process crashes",
     ),
     # DLPack's structs.
     Mutant(
@@ -295,40 +247,11 @@ MUTANTS = [
     Mutant(
         "deleter-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n",
-        "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = []\n",
+        "        if was_pending:\n            return -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
+        "        if was_pending:\n            return -again\n        return None\n\n    return _thunk(deleter)\n",
         (ONCE_MORE + "[deleter]",),
         "memory is kept for ever, and nobody learns of it",
-    ),
-    Mutant(
-        "struct-freed-before-it-is-forgotten",
-        SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n            else:\n                free(address)  # once, and last\n",
-        "                free(address)\n                forget(number(address + context).value, None)\n"
-        "            except anything as error:\n                interrupted = [error]\n            else:\n",
-        (FREED + "[deleter-opcode-0]",),
-        "the number of another export is read in memory that was freed, and its owner returned",
-    ),
-    Mutant(
-        "struct-freed-with-each-try",
-        SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n            else:\n                free(address)  # once, and last\n",
-        "                forget(number(address + context).value, None)\n                free(address)\n"
-        "            except anything as error:\n                interrupted = [error]\n            else:\n",
-        (FREED + "[deleter-opcode-2]",),
-        "the allocator ends the process, or another export is freed",
-    ),
-    Mutant(
-        "struct-never-freed",
-        SHARED + "dlpack_light.py",
-        "                free(address)  # once, and last\n",
-        "",
-        (FREED + "[deleter-opcode-0]",),
-        "each export leaves its struct behind",
     ),
     Mutant(
         "struct-read-after-it-was-freed",
@@ -341,8 +264,9 @@ MUTANTS = [
     Mutant(
         "number-of-dlpack-lost-with-the-first-try",
         SHARED + "dlpack_light.py",
-        "                if number is None and unused",
-        "                number = None\n                if number is None and unused",
+        "        number: Any = None\n        interrupted: Any = None\n        for _ in twice:\n            try:\n",
+        "        interrupted: Any = None\n        for _ in twice:\n            try:\n"
+        "                number: Any = None\n",
         (FREED + "[destructor-line-6]",),
         "where its memory is another export's by then, that is returned while it is used",
     ),
@@ -373,10 +297,76 @@ MUTANTS = [
     Mutant(
         "capsule-of-dlpack-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "                    del _\n            except anything as error:\n                interrupted = [error]\n",
-        "                    del _\n            except anything as error:\n                interrupted = []\n",
+        "        if was_pending:\n            return -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
+        "        if was_pending:\n            return -again\n        return None\n\n    return _thunk(destructor)\n",
         (ONCE_MORE + "[destructor]",),
         "memory is kept for ever, and nobody learns of it",
+    ),
+    Mutant(
+        "struct-freed-before-it-is-forgotten",
+        SHARED + "dlpack_light.py",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n            else:\n                try:\n"
+        "                    free(address)  # once, and last\n"
+        "                except anything as error:  # raised right after it\n"
+        "                    interrupted = [error]\n                break\n",
+        "                free(address)\n                forget(number(address + context).value, None)\n"
+        "            except anything as error:\n                interrupted = [error]\n            else:\n"
+        "                break\n",
+        (FREED + "[deleter-opcode-0]",),
+        "the number of another export is read in memory that was freed, and its owner returned",
+    ),
+    Mutant(
+        "struct-freed-with-each-try",
+        SHARED + "dlpack_light.py",
+        "                forget(number(address + context).value, None)\n            except anything as error:\n"
+        "                interrupted = [error]\n            else:\n                try:\n"
+        "                    free(address)  # once, and last\n"
+        "                except anything as error:  # raised right after it\n"
+        "                    interrupted = [error]\n                break\n",
+        "                forget(number(address + context).value, None)\n                free(address)\n"
+        "            except anything as error:\n                interrupted = [error]\n            else:\n"
+        "                break\n",
+        (FREED + "[deleter-opcode-2]",),
+        "the allocator ends the process, or another export is freed",
+    ),
+    Mutant(
+        "struct-freed-though-it-is-not-forgotten",
+        SHARED + "dlpack_light.py",
+        "            else:\n                try:\n                    free(address)  # once, and last\n"
+        "                except anything as error:  # raised right after it\n"
+        "                    interrupted = [error]\n                break\n",
+        "            else:\n                break\n        free(address)\n",
+        (FORGOTTEN + "[2-0]",),
+        "the table still says where it is",
+    ),
+    Mutant(
+        "struct-never-freed",
+        SHARED + "dlpack_light.py",
+        "                    free(address)  # once, and last\n",
+        "                    pass\n",
+        (FORGOTTEN + "[0-1]",),
+        "each export leaves its struct behind",
+    ),
+    Mutant(
+        "struct-freed-by-a-call-that-is-not-caught",
+        SHARED + "dlpack_light.py",
+        "                try:\n                    free(address)  # once, and last\n"
+        "                except anything as error:  # raised right after it\n"
+        "                    interrupted = [error]\n                break\n",
+        "                free(address)\n                break\n",
+        (FOLLOWED + "[deleter-interrupted]",),
+        "a handler that raises right after the call leaves nothing pending: the process crashes",
+    ),
+    Mutant(
+        "interrupt-of-the-last-call-swallowed",
+        SHARED + "dlpack_light.py",
+        "                except anything as error:  # raised right after it\n"
+        "                    interrupted = [error]\n",
+        "                except anything:  # raised right after it\n                    pass\n",
+        (FOLLOWED + "[light-interrupted]",),
+        "Ctrl-C is lost, and nobody learns of it",
     ),
 ]
 
