@@ -151,6 +151,7 @@ OF_AN_INTERPRETER = (
     "pickle",
     "races",
     "signals",
+    "signals_anywhere",
     "subinterpreters",
     "threads",
     "views",
