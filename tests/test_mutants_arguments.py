@@ -44,7 +44,7 @@ MUTANTS = [
         "    if not number <= most:\n",
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments40-dty"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments41-dty"
                 "pe\\\\[1\\\\]]"
             ),
         ),
@@ -57,7 +57,7 @@ MUTANTS = [
         'arguments.integer(offset, "offset")',
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments53-off"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments54-off"
                 "set: got 9223372036854775804, expected 0 to 9223372036854775803]"
             ),
         ),
@@ -68,7 +68,7 @@ MUTANTS = [
         MAXIMAL + "arguments.py",
         "found.bits not in (layout.bits, _WIDER.get(found.format)):",
         "False:",
-        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments37-64 bits]",),
+        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments38-64 bits]",),
         "elements begin within others",
     ),
     Mutant(
@@ -78,7 +78,7 @@ MUTANTS = [
         "    if False:\n",
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments43-dic"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments44-dic"
                 "tionary|codes]"
             ),
         ),
@@ -110,7 +110,7 @@ MUTANTS = [
         MAXIMAL + "arguments.py",
         "bit is not None and kind not in _WITHOUT_MASK",
         "bit is not None",
-        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments49-null]",),
+        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments50-null]",),
         "a union with a mask, which Arrow has not",
     ),
     Mutant(
@@ -160,7 +160,7 @@ MUTANTS = [
         MAXIMAL + "parts.py",
         "fault(piece, type_) or fault_of_ends(piece, type_):",
         "fault(piece, type_):",
-        ((COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments46-the last is 3]"),),
+        ((COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments47-the last is 3]"),),
         "text is read behind its characters",
     ),
     Mutant(

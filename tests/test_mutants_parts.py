@@ -90,7 +90,7 @@ MUTANTS = [
         "    if False:\n",
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments52-exp"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments53-exp"
                 "ected columns in one piece]"
             ),
         ),
@@ -103,7 +103,7 @@ MUTANTS = [
         '    if type.dtype.format[:3] in ("+s", "+us") and any(child.size() < piece.size',
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments50-exp"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments51-exp"
                 "ected 3 or more]"
             ),
         ),
@@ -116,7 +116,7 @@ MUTANTS = [
         'in ("+s",) and',
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments51-exp"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments52-exp"
                 "ected 3 or more]"
             ),
         ),
@@ -211,7 +211,7 @@ MUTANTS = [
         "piece.children[0].size() < end:",
         (
             (
-                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments47-chi"
+                COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments48-chi"
                 "ldren: got 2 items, expected 5]"
             ),
         ),
@@ -222,7 +222,7 @@ MUTANTS = [
         MAXIMAL + "fault.py",
         'return "" if last and (last[0] or 0) >= end else',
         'return "" if last else',
-        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments48-runs end]",),
+        (COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments49-runs end]",),
         "elements are read behind the last run",
     ),
     Mutant(
@@ -230,7 +230,7 @@ MUTANTS = [
         MAXIMAL + "fault.py",
         'return "" if 0 <= last_offset <= held else',
         'return "" if 0 <= last_offset else',
-        ((COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments46-the last is 3]"),),
+        ((COLUMN_ARGUMENTS + "test_arguments_that_cannot_be_meant_are_named[ValueError-arguments47-the last is 3]"),),
         "text is read behind its characters",
     ),
     Mutant(
