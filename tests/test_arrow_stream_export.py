@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export, cpython, dlpack_light
+from buflend.shared import CPU, Device, arrow_export, arrow_release, arrow_stream_export, callback, dlpack_light
 from buflend.shared.arrow_c import NULLABLE, ORDERED, Data, Field
 from buflend.shared.arrow_stream_export import device_stream_capsule, stream_capsule
 
@@ -384,7 +384,7 @@ def test_what_is_pending_is_taken_before_each_callback(module: Any) -> None:
             if code.co_name == name:
                 assert "taking" in code.co_names
     first = {"begin": ["pending", "UNARY_NEGATIVE"], "get": ["clear", "CALL"]}
-    for code in [*code_of(cpython, "begin"), *code_of(module, "get")]:
+    for code in [*code_of(callback, "begin"), *code_of(module, "get")]:
         if code.co_name in first:
             steps = [i for i in dis.get_instructions(code) if i.opname in {"LOAD_FAST", "CALL", "UNARY_NEGATIVE"}]
             assert [steps[0].argval, steps[1].opname] == first[code.co_name]

@@ -25,15 +25,15 @@ MUTANTS = [
     # What is asked and set.
     Mutant(
         "pending-exception-cleared-and-not-told",
-        SHARED + "cpython.py",
-        '__neg__ = _function("Py_IsInitialized", None)',
-        '__neg__ = _function("PyErr_Clear", None)',
+        SHARED + "callback.py",
+        '__neg__ = function("Py_IsInitialized", None)',
+        '__neg__ = function("PyErr_Clear", None)',
         (FOLLOWED + "[array-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "capsule-that-sets-nothing",
-        SHARED + "cpython.py",
+        SHARED + "callback.py",
         '"PyErr_BadInternalCall"',
         '"PyErr_Clear"',
         (FOLLOWED + "[array-whole]",),
@@ -63,40 +63,40 @@ MUTANTS = [
     Mutant(
         "struct-sets-nothing-again",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
         "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(Release, release)\n",
+        "    return thunk(Release, taking(release))\n",
         (FOLLOWED + "[array-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "struct-sets-it-by-a-call",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
         (WITHIN + "[buflend.shared.arrow_release-release]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     ),
     Mutant(
         "struct-shows-first",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if was_pending:\n"
-        "            return -again\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
+        "            return let_go[taken] or -again\n        return None\n\n    return thunk(Release, taking(release))\n",
         (FOLLOWED + "[array-interrupted]",),
         "what interrupted is shown, and nothing is pending any more: the process crashes",
     ),
     Mutant(
         "struct-held-by-what-it-shows",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, taking(release))\n",
         (GONE + "[array]",),
         "the exception holds the frame, and the frame the exception: what it names stays until a collection",
     ),
@@ -125,40 +125,40 @@ MUTANTS = [
     Mutant(
         "capsule-sets-nothing-again",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
         "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(_Destructor, destructor)\n",
+        "    return thunk(_Destructor, taking(destructor))\n",
         (FOLLOWED + "[destructor-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "capsule-sets-it-by-a-call",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
-        "        if was_pending:\n            return again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
         (WITHIN + "[buflend.shared.arrow_release-destructor]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     ),
     Mutant(
         "capsule-shows-first",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if was_pending:\n"
-        "            return -again\n        return None\n\n    return thunk(_Destructor, destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
+        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
+        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
         (FOLLOWED + "[destructor-interrupted]",),
         "what interrupted is shown, and nothing is pending any more: the process crashes",
     ),
     Mutant(
         "capsule-held-by-what-it-shows",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(_Destructor, destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted[0]\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
         (GONE + "[capsule]",),
         "the exception holds the frame, and the frame the exception: what it names stays until a collection",
     ),
@@ -186,40 +186,40 @@ MUTANTS = [
     Mutant(
         "stream-sets-nothing-again",
         SHARED + "arrow_stream_export.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
         "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(Release, release)\n",
+        "    return thunk(Release, taking(release))\n",
         (FOLLOWED + "[stream-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "stream-sets-it-by-a-call",
         SHARED + "arrow_stream_export.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
         (WITHIN + "[buflend.shared.arrow_stream_export-release]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     ),
     Mutant(
         "stream-shows-first",
         SHARED + "arrow_stream_export.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if was_pending:\n"
-        "            return -again\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
+        "            return let_go[taken] or -again\n        return None\n\n    return thunk(Release, taking(release))\n",
         (FOLLOWED + "[stream-interrupted]",),
         "what interrupted is shown, and nothing is pending any more: the process crashes",
     ),
     Mutant(
         "stream-held-by-what-it-shows",
         SHARED + "arrow_stream_export.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, taking(release))\n",
         (GONE + "[stream]",),
         "the exception holds the frame, and the frame the exception: what it names stays until a collection",
     ),
@@ -247,40 +247,40 @@ MUTANTS = [
     Mutant(
         "deleter-sets-nothing-again",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
         "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return _thunk(deleter)\n",
+        "    return thunk(_Callback, taking(deleter))\n",
         (FOLLOWED + "[deleter-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "deleter-sets-it-by-a-call",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
-        "        if was_pending:\n            return again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
+        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
         (WITHIN + "[buflend.shared.dlpack_light-deleter]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     ),
     Mutant(
         "deleter-shows-first",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if was_pending:\n"
-        "            return -again\n        return None\n\n    return _thunk(deleter)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
+        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
+        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
         (FOLLOWED + "[deleter-interrupted]",),
         "what interrupted is shown, and nothing is pending any more: the process crashes",
     ),
     Mutant(
         "deleter-held-by-what-it-shows",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return _thunk(deleter)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted[0]\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
         (GONE + "[deleter]",),
         "the exception holds the frame, and the frame the exception: what it names stays until a collection",
     ),
@@ -308,40 +308,40 @@ MUTANTS = [
     Mutant(
         "capsule-of-dlpack-sets-nothing-again",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
         "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return _thunk(destructor)\n",
+        "    return thunk(_Callback, taking(destructor))\n",
         (FOLLOWED + "[light-whole]",),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
         "capsule-of-dlpack-sets-it-by-a-call",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
-        "        if was_pending:\n            return again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
         (WITHIN + "[buflend.shared.dlpack_light-destructor]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     ),
     Mutant(
         "capsule-of-dlpack-shows-first",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if was_pending:\n"
-        "            return -again\n        return None\n\n    return _thunk(destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
+        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
+        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
         (FOLLOWED + "[light-interrupted]",),
         "what interrupted is shown, and nothing is pending any more: the process crashes",
     ),
     Mutant(
         "capsule-of-dlpack-held-by-what-it-shows",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return _thunk(destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted[0]\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
         (GONE + "[destructor]",),
         "the exception holds the frame, and the frame the exception: what it names stays until a collection",
     ),

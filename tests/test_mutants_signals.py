@@ -52,10 +52,10 @@ MUTANTS = [
     Mutant(
         "struct-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return -again\n        return None\n\n"
-        "    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
+        "    return thunk(Release, taking(release))\n",
         (ONCE_MORE + "[array]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -151,10 +151,10 @@ MUTANTS = [
     Mutant(
         "capsule-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, destructor)\n",
-        "        if was_pending:\n            return -again\n        return None\n\n"
-        "    return thunk(_Destructor, destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
+        "    return thunk(_Destructor, taking(destructor))\n",
         (ONCE_MORE + "[capsule]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -220,10 +220,10 @@ MUTANTS = [
     Mutant(
         "stream-that-fails-twice-is-not-told",
         SHARED + "arrow_stream_export.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, release)\n",
-        "        if was_pending:\n            return -again\n        return None\n\n"
-        "    return thunk(Release, release)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
+        "    return thunk(Release, taking(release))\n",
         (ONCE_MORE + "[stream]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -247,9 +247,9 @@ MUTANTS = [
     Mutant(
         "deleter-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(deleter)\n",
-        "        if was_pending:\n            return -again\n        return None\n\n    return _thunk(deleter)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
         (ONCE_MORE + "[deleter]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -297,9 +297,9 @@ MUTANTS = [
     Mutant(
         "capsule-of-dlpack-that-fails-twice-is-not-told",
         SHARED + "dlpack_light.py",
-        "        if was_pending:\n            return -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return _thunk(destructor)\n",
-        "        if was_pending:\n            return -again\n        return None\n\n    return _thunk(destructor)\n",
+        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
+        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
         (ONCE_MORE + "[destructor]",),
         "memory is kept for ever, and nobody learns of it",
     ),

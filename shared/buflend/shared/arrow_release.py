@@ -4,14 +4,12 @@ Lives here: the release functions, the registry of what they release, the capsul
 a struct is filled. Source: Apache Arrow, "The Arrow C data interface", "The Arrow PyCapsule interface". Structs are
 handled as words of 64 bits, which is what they consist of on machines of 64 bits.
 
-A callback may run with an exception pending, on any thread, while modules are cleared at exit. Hence:
+A callback may run with an exception pending, on any thread, while modules are cleared at exit, and Arrow C++ aborts the
+process where `release` stays set. Hence:
 
-- `taking` takes that error before any of it runs: a ctypes call with arguments would raise it, `release` would stay
-  set, and Arrow C++ aborts the process then; at the end another error is set in its place;
-- its thunk is immortal, and every name it uses is bound as a default, the built-in ones too;
+- it begins, goes on and ends as `callback` has it;
 - what it releases is found by a number that is never reused, so that a moved struct is released once and a second time
   does nothing;
-- what a signal's handler raises in between is not the end of it;
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
@@ -38,7 +36,8 @@ from .arrow_c import (
     ArrowDeviceArrayStream,
     ArrowSchema,
 )
-from .cpython import AGAIN, DROP, immortal, new_capsule, require_main, taking
+from .callback import AGAIN, DROP, TWICE, taking, thunk
+from .cpython import immortal, new_capsule, require_main
 
 require_main("Arrow export")  # before any callback is made; each import tries again, and is told again
 
@@ -88,20 +87,6 @@ def flush() -> None:
     """Drop the capsules that are parked, so that unused ones return their memory now."""
     for each in (schemas, arrays, _parked, _parked_before):
         each.clear()
-
-
-# A signal's handler that raises, Ctrl-C's say, may do so at any step of a callback. What such a callback has to do is
-# tried once more then; Arrow C++ would abort the process where `release` stays set. The exception is raised at the end,
-# which no caller in C sees: it is shown. It is held in a list until then, or it would hold the frame that holds it.
-# Loops therein end with a `del`: where they end with an `if`, Python 3.12 jumps back from outside of the `try`.
-TWICE = range(2)
-
-
-def thunk(kind: Any, callback: Callable[..., Any]) -> int:
-    """Return the address of a callback that outlives this module."""
-    made = kind(callback)
-    immortal(made)
-    return ctypes.cast(made, ctypes.c_void_p).value or 0
 
 
 def word_of(field: Any) -> int:

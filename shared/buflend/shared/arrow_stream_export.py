@@ -22,8 +22,8 @@ from .arrow_c import (
     Field,
 )
 from .arrow_export import Prepared, fill_array, fill_device_array, fill_schema, prepare_array, prepare_schema
-from .arrow_release import AS_WORDS, RELEASE_AT, TWICE, Release, _live, filled_capsule, next_number, thunk
-from .cpython import AGAIN, DROP, clear_error, taking
+from .arrow_release import AS_WORDS, RELEASE_AT, Release, _live, filled_capsule, next_number
+from .callback import AGAIN, DROP, TWICE, clear_error, taking, thunk
 from .device import Device
 
 _Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

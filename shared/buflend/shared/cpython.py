@@ -9,9 +9,7 @@ objects are touched.
 """
 
 import ctypes
-import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .errors import InterpreterError
@@ -38,17 +36,18 @@ class _PyBuffer(ctypes.Structure):
     )
 
 
-def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return a C function of the interpreter, by a prototype of its own."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-_get_buffer = _function("PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int)
-_release_buffer = _function("PyBuffer_Release", None, ctypes.POINTER(_PyBuffer))
+_get_buffer = function("PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.POINTER(_PyBuffer), ctypes.c_int)
+_release_buffer = function("PyBuffer_Release", None, ctypes.POINTER(_PyBuffer))
 
 # A capsule's pointer by its name; raises ValueError where the capsule has another. Names are compared as text.
-capsule_pointer = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-capsule_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-capsule_name = _function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+capsule_pointer = function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+capsule_is_valid = function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+capsule_name = function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 CAPSULE: type = type(
     ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
         ("PyCapsule_New", ctypes.pythonapi)
@@ -57,73 +56,18 @@ CAPSULE: type = type(
 """The type of capsules. Who is not of it is not passed on: ctypes asks an argument for its class, which may raise."""
 
 # For destructors: the capsule has no references left, so it is an address.
-capsule_pointer_raw = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-capsule_is_valid_raw = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+capsule_pointer_raw = function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+capsule_is_valid_raw = function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 # As `(capsule,) = map(new_capsule, ...)` where there is a destructor: a signal's handler that raises does so right
 # after a call, and what is computed there is dropped with its exception pending, which a destructor in Python loses.
-new_capsule = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+new_capsule = function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
-# Without arguments on purpose: converting one would raise the error that is to be cleared.
-clear_error = _function("PyErr_Clear", None)
+immortal = function("Py_IncRef", None, ctypes.py_object)
+raw_calloc = function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+raw_free = function("PyMem_RawFree", None, ctypes.c_void_p)
 
-
-if sys.version_info >= (3, 12):
-
-    def taking(callback: Any) -> Any:
-        """Return what takes the exception that is pending, if one is, and then calls `callback(taken, _, arguments)`.
-
-        `taken` is its address, a reference that `DROP[taken]` gives back, or None. Not a line of Python runs before: as
-        a function in Python begins, a collection may, and signals' handlers, and they lose what is pending.
-        """
-        taker: Any = _function("PyErr_GetRaisedException", ctypes.c_void_p)
-        taker.errcheck = callback  # ctypes calls it with the result, and returns what it returns
-        return taker
-
-    class _Drop:
-        __slots__ = ()
-        __getitem__ = _function("Py_DecRef", None, ctypes.c_void_p)
-
-    DROP: Any = _Drop()
-else:
-
-    class _Pending:
-        """What `-pending` asks: None where no exception is pending; one that is pending is raised.
-
-        A call that does nothing raises it, since every call through such a prototype looks for it afterwards.
-        """
-
-        __slots__ = ()
-        __neg__ = _function("Py_IsInitialized", None)
-
-    _PENDING = _Pending()
-
-    def taking(callback: Any) -> Any:
-        """Return what takes the exception that is pending, if one is, and then calls `callback(taken, _, arguments)`.
-
-        Here collections do not run as a function begins, only signals' handlers, and `taken` is True or None.
-        """
-
-        def begin(
-            address: int | None, pending: Any = _PENDING, go: Any = callback, anything: Any = BaseException
-        ) -> object:
-            taken: Any
-            try:
-                taken = -pending
-            except anything:
-                taken = True
-            return go(taken, None, (address,))
-
-        return begin
-
-    DROP = {True: None}
-
-
-immortal = _function("Py_IncRef", None, ctypes.py_object)
-raw_calloc = _function("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-raw_free = _function("PyMem_RawFree", None, ctypes.c_void_p)
-
-_interpreter_id = _function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
-_current_interpreter = _function("PyInterpreterState_Get", ctypes.c_void_p)
+_interpreter_id = function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
+_current_interpreter = function("PyInterpreterState_Get", ctypes.c_void_p)
 
 IS_MAIN = not _interpreter_id(_current_interpreter())  # each interpreter imports this module for itself
 
@@ -156,18 +100,3 @@ def buffer_address(view: memoryview) -> int:
 def address_of(name: str) -> int:
     """Return the address of a C function of the interpreter."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-
-
-class _Again:
-    """What `-AGAIN` makes: what a callback returns that took a pending exception, a capsule that sets a SystemError.
-
-    It does so as it goes, after the callback. Python code cannot leave the exception that it found. Were none left,
-    code in Python that the exception is just ending would look for it, and the process would crash.
-    """
-
-    __slots__ = ()
-    __neg__ = staticmethod(partial(new_capsule, 1, None, address_of("PyErr_BadInternalCall")))
-
-
-# These are asked by operators: after one, no signal's handler runs, as it does after a call that is written as one.
-AGAIN: Any = _Again()

@@ -14,9 +14,8 @@ import itertools
 from array import array
 from typing import Any
 
+from .callback import AGAIN, DROP, TWICE, taking, thunk
 from .cpython import (
-    AGAIN,
-    DROP,
     address_of,
     capsule_is_valid_raw,
     capsule_pointer_raw,
@@ -25,7 +24,6 @@ from .cpython import (
     raw_calloc,
     raw_free,
     require_main,
-    taking,
 )
 from .device import CPU, Device
 from .dlpack import (
@@ -48,7 +46,6 @@ _Callback = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 _live: dict[int, tuple[Loan, int, int]] = {}  # number in manager_ctx -> loan, address of the deleter's field, struct
 _next_number = itertools.count(1).__next__
-_TWICE = range(2)  # what a signal's handler interrupts is tried once more, as in `arrow_release`
 
 
 def exporter(owner: object, tensor: Tensor, *, fresh: bool = False) -> Any:
@@ -67,7 +64,7 @@ def _deleter_of(struct: Any) -> int:
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
         free: Any = raw_free,
-        twice: range = _TWICE,
+        twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
         (address,) = arguments
@@ -89,7 +86,7 @@ def _deleter_of(struct: Any) -> int:
             raise interrupted.pop()
         return None
 
-    return _thunk(taking(deleter))
+    return thunk(_Callback, taking(deleter))
 
 
 def _destructor_of(name: bytes, struct: Any) -> int:
@@ -107,7 +104,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:
         deleter: int = struct.deleter.offset,
         context: int = struct.manager_ctx.offset,
         find: Any = _live.get,
-        twice: range = _TWICE,
+        twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
         (capsule,) = arguments
@@ -133,13 +130,7 @@ def _destructor_of(name: bytes, struct: Any) -> int:
             raise interrupted.pop()
         return None
 
-    return _thunk(taking(destructor))
-
-
-def _thunk(callback: Any) -> int:
-    made = _Callback(callback)
-    immortal(made)
-    return ctypes.cast(made, ctypes.c_void_p).value or 0
+    return thunk(_Callback, taking(destructor))
 
 
 _DELETER = {name: _deleter_of(struct) for name, struct in STRUCTS.items()}
