@@ -213,6 +213,9 @@ def light():
 def take(*_):
     pass
 
+def fail(error):
+    raise error
+
 def interrupt(*_):
     interrupts.append(1)
     raise KeyboardInterrupt
@@ -221,7 +224,7 @@ interrupts = []
 signal.signal(signal.SIGINT, interrupt)
 sys.unraisablehook = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyErr_SetInterrupt", ctypes.pythonapi))
 try:
-    take(MAKE(), 1 / 0)
+    take(MAKE(), fail(RAISED))
 except SystemError:
     print("told")
 assert not (arrow_release._live or dlpack_light._live)
@@ -232,8 +235,15 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("interrupted", [False, True], ids=["whole", "interrupted"])
+@pytest.mark.parametrize(
+    ("raised", "interrupted"),
+    [("ZeroDivisionError", False), ("ZeroDivisionError", True), ("KeyboardInterrupt", False)],
+    ids=["whole", "interrupted", "interrupt"],
+)
 @pytest.mark.parametrize("make", ["array", "deleter", "stream", "destructor", "light"])
-def test_what_is_pending_is_followed_by_another_error(run_python: Run, make: str, interrupted: bool) -> None:
-    printed = run_python(PENDING.replace("MAKE", make).replace("INTERRUPTED", str(interrupted)))
+def test_what_is_pending_is_followed_by_another_error(
+    run_python: Run, make: str, raised: str, interrupted: bool
+) -> None:
+    code = PENDING.replace("MAKE", make).replace("RAISED", raised).replace("INTERRUPTED", str(interrupted))
+    printed = run_python(code)
     assert printed == "told\ndone\n"

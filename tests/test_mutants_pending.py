@@ -1,6 +1,7 @@
-"""Mutants of how callbacks begin and end: what is pending then, what they show, and when a struct is freed.
+"""Mutants of how callbacks begin and end: what is pending then, what they show, and how long they live.
 
-Some tests raise at steps of Python 3.11: newer interpreters see elsewhere what a trace function raises.
+Each callback begins and ends alike, so that each has the same mutants, made of one table. Some tests raise at steps of
+Python 3.11: newer interpreters see elsewhere what a trace function raises.
 """
 
 import sys
@@ -14,21 +15,79 @@ from .mutants import Mutant
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="its tests are left out: they need Python 3.11")
 
 SHARED = "shared/buflend/shared/"
-CALLBACKS = "tests/test_callbacks.py::"
-ANYWHERE = "tests/test_signals_anywhere.py::"
-FOLLOWED = CALLBACKS + "test_what_is_pending_is_followed_by_another_error"
-GONE = CALLBACKS + "test_what_interrupts_a_callback_is_gone_when_it_was_shown"
-LOOKS = "tests/test_arrow_stream_export.py::test_each_callback_looks_for_an_error_first"
-WITHIN = ANYWHERE + "test_a_callback_calls_within_a_try"
+FOLLOWED = "tests/test_callbacks.py::test_what_is_pending_is_followed_by_another_error[{}]".format
+GONE = "tests/test_callbacks.py::test_what_interrupts_a_callback_is_gone_when_it_was_shown[{}]".format
+TAKEN = (
+    "tests/test_arrow_stream_export.py::test_what_is_pending_is_taken_before_each_callback[buflend.shared.{}]".format
+)
+WITHIN = "tests/test_signals_anywhere.py::test_a_callback_calls_within_a_try[buflend.shared.{}]".format
+
+# Callback -> its module, the type of its thunk, its name; and what the two tests above call it.
+CALLBACKS = {
+    "struct": ("arrow_release", "Release", "release", "array", "array"),
+    "capsule": ("arrow_release", "_Destructor", "destructor", "destructor", "capsule"),
+    "stream": ("arrow_stream_export", "Release", "release", "stream", "stream"),
+    "deleter": ("dlpack_light", "_Callback", "deleter", "deleter", "deleter"),
+    "capsule-of-dlpack": ("dlpack_light", "_Callback", "destructor", "light", "destructor"),
+}
+AGAIN = "        if taken:\n            return let_go[taken] or -again\n"
+SHOW = "        if interrupted:\n            raise interrupted.pop()\n"
+END = "        return None\n\n    return thunk({}, taking({}))\n".format
+
+
+def mutants_of(callback: str) -> Iterator[Mutant]:
+    """Make the mutants of a callback."""
+    module, kind, name, followed, gone = CALLBACKS[callback]
+    file, end = f"{SHARED}{module}.py", END(kind, name)
+    yield Mutant(
+        f"{callback}-takes-nothing",
+        file,
+        SHOW + end,
+        SHOW + end.replace(f"taking({name})", f"lambda *given: {name}(None, None, given)"),
+        (FOLLOWED(f"{followed}-whole"),),
+        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
+    )
+    yield Mutant(
+        f"{callback}-sets-nothing-again",
+        file,
+        AGAIN + SHOW + end,
+        SHOW + end,
+        (FOLLOWED(f"{followed}-whole"),),
+        "nothing is pending any more: code that the exception is just ending crashes",
+    )
+    yield Mutant(
+        f"{callback}-sets-it-by-a-call",
+        file,
+        AGAIN + SHOW + end,
+        AGAIN.replace("-again", "again.__neg__()") + SHOW + end,
+        (WITHIN(f"{module}-{name}"),),
+        "a handler that raises right after the call leaves nothing pending: the process crashes",
+    )
+    yield Mutant(
+        f"{callback}-shows-first",
+        file,
+        AGAIN + SHOW + end,
+        SHOW + AGAIN + end,
+        (FOLLOWED(f"{followed}-interrupted"),),
+        "what interrupted is shown, and nothing is pending any more: the process crashes",
+    )
+    yield Mutant(
+        f"{callback}-held-by-what-it-shows",
+        file,
+        SHOW + end,
+        SHOW.replace(".pop()", "[0]") + end,
+        (GONE(gone),),
+        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
+    )
+
 
 MUTANTS = [
-    # What is asked and set.
     Mutant(
         "pending-exception-cleared-and-not-told",
         SHARED + "callback.py",
         '__neg__ = function("Py_IsInitialized", None)',
         '__neg__ = function("PyErr_Clear", None)',
-        (FOLLOWED + "[array-whole]",),
+        (FOLLOWED("array-whole"),),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
     Mutant(
@@ -36,315 +95,34 @@ MUTANTS = [
         SHARED + "callback.py",
         '"PyErr_BadInternalCall"',
         '"PyErr_Clear"',
-        (FOLLOWED + "[array-whole]",),
+        (FOLLOWED("array-whole"),),
         "nothing is pending any more: code that the exception is just ending crashes",
     ),
-    # Arrow's structs.
     Mutant(
-        "struct-looks-for-nothing",
-        SHARED + "arrow_release.py",
-        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = None\n",
-        (FOLLOWED + "[array-whole]",),
-        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
-    ),
-    Mutant(
-        "struct-looks-by-a-call",
-        SHARED + "arrow_release.py",
-        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        span: Any = range,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = check.__neg__()\n",
-        (LOOKS + "[buflend.shared.arrow_release]",),
+        "asked-by-a-call",
+        SHARED + "callback.py",
+        "taken = -pending\n",
+        "taken = pending.__neg__()\n",
+        (TAKEN("arrow_release"),),
         "a handler that raises right after the call ends the callback",
     ),
     Mutant(
-        "struct-sets-nothing-again",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(Release, taking(release))\n",
-        (FOLLOWED + "[array-whole]",),
-        "nothing is pending any more: code that the exception is just ending crashes",
+        "errors-alone-are-taken",
+        SHARED + "callback.py",
+        "anything: Any = BaseException\n        ) -> object:\n            taken",
+        "anything: Any = Exception\n        ) -> object:\n            taken",
+        (FOLLOWED("array-interrupt"),),
+        "a KeyboardInterrupt that is pending ends the callback as it begins",
     ),
     Mutant(
-        "struct-sets-it-by-a-call",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (WITHIN + "[buflend.shared.arrow_release-release]",),
-        "a handler that raises right after the call leaves nothing pending: the process crashes",
+        "thunk-as-mortal-as-its-module",
+        SHARED + "callback.py",
+        "    immortal(made)\n",
+        "",
+        ("tests/test_arrow_stream_export.py::test_children_of_a_chunk_are_moved_out",),
+        "a consumer calls memory that was freed",
     ),
-    Mutant(
-        "struct-shows-first",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
-        "            return let_go[taken] or -again\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (FOLLOWED + "[array-interrupted]",),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    ),
-    Mutant(
-        "struct-held-by-what-it-shows",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (GONE + "[array]",),
-        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
-    ),
-    # Capsules.
-    Mutant(
-        "capsule-looks-for-nothing",
-        SHARED + "arrow_release.py",
-        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n"
-        "        anything: Any = BaseException,\n    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n"
-        "        anything: Any = BaseException,\n    ) -> object:\n        try:\n            was_pending = None\n",
-        (FOLLOWED + "[destructor-whole]",),
-        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
-    ),
-    Mutant(
-        "capsule-looks-by-a-call",
-        SHARED + "arrow_release.py",
-        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n"
-        "        anything: Any = BaseException,\n    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        own: int = RELEASE_AT[kind],\n        twice: range = TWICE,\n"
-        "        anything: Any = BaseException,\n    ) -> object:\n        try:\n"
-        "            was_pending = check.__neg__()\n",
-        (LOOKS + "[buflend.shared.arrow_release]",),
-        "a handler that raises right after the call ends the callback",
-    ),
-    Mutant(
-        "capsule-sets-nothing-again",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(_Destructor, taking(destructor))\n",
-        (FOLLOWED + "[destructor-whole]",),
-        "nothing is pending any more: code that the exception is just ending crashes",
-    ),
-    Mutant(
-        "capsule-sets-it-by-a-call",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        (WITHIN + "[buflend.shared.arrow_release-destructor]",),
-        "a handler that raises right after the call leaves nothing pending: the process crashes",
-    ),
-    Mutant(
-        "capsule-shows-first",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
-        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        (FOLLOWED + "[destructor-interrupted]",),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    ),
-    Mutant(
-        "capsule-held-by-what-it-shows",
-        SHARED + "arrow_release.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
-        (GONE + "[capsule]",),
-        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
-    ),
-    # Streams.
-    Mutant(
-        "stream-looks-for-nothing",
-        SHARED + "arrow_stream_export.py",
-        "        twice: range = TWICE,\n        anything: Any = BaseException,\n    ) -> object:\n        try:\n"
-        "            was_pending = -check\n",
-        "        twice: range = TWICE,\n        anything: Any = BaseException,\n    ) -> object:\n        try:\n"
-        "            was_pending = None\n",
-        (FOLLOWED + "[stream-whole]",),
-        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
-    ),
-    Mutant(
-        "stream-looks-by-a-call",
-        SHARED + "arrow_stream_export.py",
-        "        twice: range = TWICE,\n        anything: Any = BaseException,\n    ) -> object:\n        try:\n"
-        "            was_pending = -check\n",
-        "        twice: range = TWICE,\n        anything: Any = BaseException,\n    ) -> object:\n        try:\n"
-        "            was_pending = check.__neg__()\n",
-        (LOOKS + "[buflend.shared.arrow_stream_export]",),
-        "a handler that raises right after the call ends the callback",
-    ),
-    Mutant(
-        "stream-sets-nothing-again",
-        SHARED + "arrow_stream_export.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(Release, taking(release))\n",
-        (FOLLOWED + "[stream-whole]",),
-        "nothing is pending any more: code that the exception is just ending crashes",
-    ),
-    Mutant(
-        "stream-sets-it-by-a-call",
-        SHARED + "arrow_stream_export.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (WITHIN + "[buflend.shared.arrow_stream_export-release]",),
-        "a handler that raises right after the call leaves nothing pending: the process crashes",
-    ),
-    Mutant(
-        "stream-shows-first",
-        SHARED + "arrow_stream_export.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
-        "            return let_go[taken] or -again\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (FOLLOWED + "[stream-interrupted]",),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    ),
-    Mutant(
-        "stream-held-by-what-it-shows",
-        SHARED + "arrow_stream_export.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(Release, taking(release))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(Release, taking(release))\n",
-        (GONE + "[stream]",),
-        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
-    ),
-    # DLPack's structs.
-    Mutant(
-        "deleter-looks-for-nothing",
-        SHARED + "dlpack_light.py",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = None\n",
-        (FOLLOWED + "[deleter-whole]",),
-        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
-    ),
-    Mutant(
-        "deleter-looks-by-a-call",
-        SHARED + "dlpack_light.py",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = check.__neg__()\n",
-        (LOOKS + "[buflend.shared.dlpack_light]",),
-        "a handler that raises right after the call ends the callback",
-    ),
-    Mutant(
-        "deleter-sets-nothing-again",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(_Callback, taking(deleter))\n",
-        (FOLLOWED + "[deleter-whole]",),
-        "nothing is pending any more: code that the exception is just ending crashes",
-    ),
-    Mutant(
-        "deleter-sets-it-by-a-call",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        (WITHIN + "[buflend.shared.dlpack_light-deleter]",),
-        "a handler that raises right after the call leaves nothing pending: the process crashes",
-    ),
-    Mutant(
-        "deleter-shows-first",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
-        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        (FOLLOWED + "[deleter-interrupted]",),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    ),
-    Mutant(
-        "deleter-held-by-what-it-shows",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        (GONE + "[deleter]",),
-        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
-    ),
-    # DLPack's capsules.
-    Mutant(
-        "capsule-of-dlpack-looks-for-nothing",
-        SHARED + "dlpack_light.py",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = None\n",
-        (FOLLOWED + "[light-whole]",),
-        "the error that is pending is taken by a call of the work, and shown; code that it is just ending crashes",
-    ),
-    Mutant(
-        "capsule-of-dlpack-looks-by-a-call",
-        SHARED + "dlpack_light.py",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = -check\n",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n"
-        "    ) -> object:\n        try:\n            was_pending = check.__neg__()\n",
-        (LOOKS + "[buflend.shared.dlpack_light]",),
-        "a handler that raises right after the call ends the callback",
-    ),
-    Mutant(
-        "capsule-of-dlpack-sets-nothing-again",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        return None\n\n"
-        "    return thunk(_Callback, taking(destructor))\n",
-        (FOLLOWED + "[light-whole]",),
-        "nothing is pending any more: code that the exception is just ending crashes",
-    ),
-    Mutant(
-        "capsule-of-dlpack-sets-it-by-a-call",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        "        if taken:\n            return let_go[taken] or again.__neg__()\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        (WITHIN + "[buflend.shared.dlpack_light-destructor]",),
-        "a handler that raises right after the call leaves nothing pending: the process crashes",
-    ),
-    Mutant(
-        "capsule-of-dlpack-shows-first",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        "        if interrupted:\n            raise interrupted.pop()\n        if taken:\n"
-        "            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        (FOLLOWED + "[light-interrupted]",),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    ),
-    Mutant(
-        "capsule-of-dlpack-held-by-what-it-shows",
-        SHARED + "dlpack_light.py",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted[0]\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        (GONE + "[destructor]",),
-        "the exception holds the frame, and the frame the exception: what it names stays until a collection",
-    ),
+    *(mutant for callback in CALLBACKS for mutant in mutants_of(callback)),
 ]
 
 

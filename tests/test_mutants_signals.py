@@ -26,16 +26,16 @@ FORGOTTEN = CALLBACKS + "test_a_struct_is_freed_when_it_was_forgotten"
 MUTANTS = [
     # Arrow's structs.
     Mutant(
-        "arrow-nothing-is-tried-again",
-        SHARED + "arrow_release.py",
+        "nothing-is-tried-again",
+        SHARED + "callback.py",
         "TWICE = range(2)\n",
         "TWICE = range(1)\n",
         (CALLBACK + "[array-release-line-0]",),
         "Arrow C++ aborts the process, since the struct is not released",
     ),
     Mutant(
-        "arrow-tried-without-end-of-it",
-        SHARED + "arrow_release.py",
+        "tried-without-end-of-it",
+        SHARED + "callback.py",
         "TWICE = range(2)\n",
         "TWICE = range(4)\n",
         (ONCE_MORE + "[array]",),
@@ -152,7 +152,8 @@ MUTANTS = [
         "capsule-that-fails-twice-is-not-told",
         SHARED + "arrow_release.py",
         "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
-        "            raise interrupted.pop()\n        return None\n\n    return thunk(_Destructor, taking(destructor))\n",
+        "            raise interrupted.pop()\n        return None\n\n"
+        "    return thunk(_Destructor, taking(destructor))\n",
         "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
         "    return thunk(_Destructor, taking(destructor))\n",
         (ONCE_MORE + "[capsule]",),
@@ -229,18 +230,10 @@ MUTANTS = [
     ),
     # DLPack's structs.
     Mutant(
-        "dlpack-nothing-is-tried-again",
-        SHARED + "dlpack_light.py",
-        "_TWICE = range(2)",
-        "_TWICE = range(1)",
-        (DLPACK + "[deleter-opcode-0]",),
-        "what was lent is kept for ever",
-    ),
-    Mutant(
         "deleter-tried-again-after-errors-only",
         SHARED + "dlpack_light.py",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n",
-        "        free: Any = raw_free,\n        twice: range = _TWICE,\n        anything: Any = Exception,\n",
+        "        free: Any = raw_free,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "        free: Any = raw_free,\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
         (FREED + "[deleter-opcode-1]",),
         "KeyboardInterrupt is no Exception: the struct is not freed",
     ),
@@ -249,7 +242,8 @@ MUTANTS = [
         SHARED + "dlpack_light.py",
         "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
         "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(deleter))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
+        "    return thunk(_Callback, taking(deleter))\n",
         (ONCE_MORE + "[deleter]",),
         "memory is kept for ever, and nobody learns of it",
     ),
@@ -289,8 +283,8 @@ MUTANTS = [
     Mutant(
         "capsule-of-dlpack-tried-again-after-errors-only",
         SHARED + "dlpack_light.py",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = BaseException,\n",
-        "        find: Any = _live.get,\n        twice: range = _TWICE,\n        anything: Any = Exception,\n",
+        "        find: Any = _live.get,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "        find: Any = _live.get,\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
         (DLPACK + "[destructor-line-0]",),
         "KeyboardInterrupt is no Exception: what the capsule lent is kept for ever",
     ),
@@ -299,7 +293,8 @@ MUTANTS = [
         SHARED + "dlpack_light.py",
         "        if taken:\n            return let_go[taken] or -again\n        if interrupted:\n"
         "            raise interrupted.pop()\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
-        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n    return thunk(_Callback, taking(destructor))\n",
+        "        if taken:\n            return let_go[taken] or -again\n        return None\n\n"
+        "    return thunk(_Callback, taking(destructor))\n",
         (ONCE_MORE + "[destructor]",),
         "memory is kept for ever, and nobody learns of it",
     ),
