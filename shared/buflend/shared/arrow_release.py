@@ -13,10 +13,7 @@ process where `release` stays set. Hence:
 - the last capsules are parked: a consumer that refuses one drops it with its own exception pending, and where that drop
   is not the last one, no destructor runs and the exception survives.
 
-What it cannot promise: an exception that is pending when a consumer drops the last reference itself is lost, and a
-SystemError is seen instead; one that a signal's handler raises before the first statement ends a callback that is not
-called by another one, and what it had to return is kept; and a consumer that releases after the interpreter is gone
-calls Python code that is no more.
+A consumer that releases after the interpreter is gone calls Python code that is no more.
 """
 
 import ctypes

@@ -127,7 +127,7 @@ def _getter_of(number: int, take: Any) -> int:
     return thunk(_Get, get)
 
 
-def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback: what it called would be one more place for a signal
+def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> int:  # noqa: C901 - one callback
     def release(
         taken: Any,
         _: object,
@@ -175,8 +175,7 @@ def _release_of(kind: type[ctypes.Structure], chunk: type[ctypes.Structure]) -> 
     return thunk(Release, taking(release))
 
 
-# No code in Python, which would return nothing where a signal's handler raises: the caller would read from an address
-# that nobody wrote. It is called after a call that failed, so that nothing is pending.
+# No code in Python, which returns an address that nobody wrote where a signal's handler raises as it begins.
 _LAST_ERROR = thunk(_GetError, _errors.get)
 
 

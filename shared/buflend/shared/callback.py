@@ -1,16 +1,16 @@
 """How a callback in Python begins and ends, so that neither exceptions nor signals keep it from its work.
 
-A consumer may drop what it was lent while an exception is on its way, and its C code calls us with that exception
-pending. A call through ctypes would raise it within the callback; and a callback that ends with none pending lets code
-that the exception is just ending look for it, and the process crashes. A signal's handler that raises, Ctrl-C's say,
-may do so at any step. Hence:
+A consumer may drop what it was lent while an exception is pending. A call through ctypes would raise it within the
+callback; and where a callback leaves none, code that the exception is just ending looks for it, and the process
+crashes. A signal's handler that raises, Ctrl-C's say, may do so at any step. Hence:
 
-- `taking` takes what is pending before the callback runs, and `-AGAIN` is returned in its place;
+- `taking` takes what is pending before the callback runs, and `-AGAIN` is returned in its place: a SystemError is seen;
 - what has to be done is tried once more where it is interrupted, `for _ in TWICE`; what interrupted it is raised at the
-  end, which no caller in C sees: ctypes shows it. It is held in a list until then, or it would hold the frame that
-  holds it;
+  end, which no caller in C sees: ctypes shows it. A list holds it until then, or it would hold the frame that holds it;
 - loops therein end with a `del`: where they end with an `if`, Python 3.12 jumps back from outside of the `try`;
 - a thunk is immortal, and every name that its callback uses is bound as a default: at exit globals may be gone.
+
+What is raised before the first statement ends a callback, and what it had to return is kept.
 
 Lives here: these means. Must not know: what callbacks do.
 """
@@ -57,10 +57,7 @@ if sys.version_info >= (3, 12):
 else:
 
     class _Pending:
-        """What `-pending` asks: None where no exception is pending; one that is pending is raised.
-
-        A call that does nothing raises it, since every call through such a prototype looks for it afterwards.
-        """
+        """What `-pending` asks: None where nothing is pending; what is, is raised, as after any call by ctypes."""
 
         __slots__ = ()
         __neg__ = function("Py_IsInitialized", None)
@@ -89,11 +86,7 @@ else:
 
 
 class _Again:
-    """What `-AGAIN` makes: what a callback returns that took a pending exception, a capsule that sets a SystemError.
-
-    It does so as it goes, after the callback. Python code cannot leave the exception that it found. Were none left,
-    code in Python that the exception is just ending would look for it, and the process would crash.
-    """
+    """What `-AGAIN` makes: a capsule that sets a SystemError as it goes, after the callback that returned it."""
 
     __slots__ = ()
     __neg__ = staticmethod(partial(new_capsule, 1, None, address_of("PyErr_BadInternalCall")))

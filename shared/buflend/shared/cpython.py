@@ -58,8 +58,8 @@ CAPSULE: type = type(
 # For destructors: the capsule has no references left, so it is an address.
 capsule_pointer_raw = function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 capsule_is_valid_raw = function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-# As `(capsule,) = map(new_capsule, ...)` where there is a destructor: a signal's handler that raises does so right
-# after a call, and what is computed there is dropped with its exception pending, which a destructor in Python loses.
+# As `(capsule,) = map(new_capsule, ...)` where there is a destructor: right after a call a signal's handler may raise,
+# and the result is dropped with that pending.
 new_capsule = function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 immortal = function("Py_IncRef", None, ctypes.py_object)

@@ -3,9 +3,8 @@
 Lives here: the deleter, the capsule's destructor, and what keeps them harmless at exit. Must not know: what the memory
 means.
 
-What this cannot promise, and the export through NumPy can: where a consumer drops an export while an exception of its
-own is pending, that exception is lost, and a SystemError is seen instead; what is still lent at exit is never returned.
-Thunks are immortal; at exit each live struct's deleter becomes the address of a C function that does nothing.
+They begin and end as `callback` has it. What is lent at exit is never returned: each live struct's deleter becomes the
+address of a C function that does nothing.
 """
 
 import atexit
