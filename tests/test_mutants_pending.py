@@ -63,14 +63,15 @@ def mutants_of(callback: str) -> Iterator[Mutant]:
         (WITHIN(f"{module}-{name}"),),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
     )
-    yield Mutant(
-        f"{callback}-shows-first",
-        file,
-        AGAIN + SHOW + end,
-        SHOW + AGAIN + end,
-        (FOLLOWED(f"{followed}-interrupted"),),
-        "what interrupted is shown, and nothing is pending any more: the process crashes",
-    )
+    if callback != "deleter":  # which calls nothing after the owner has gone, whom the test lets interrupt
+        yield Mutant(
+            f"{callback}-shows-first",
+            file,
+            AGAIN + SHOW + end,
+            SHOW + AGAIN + end,
+            (FOLLOWED(f"{followed}-interrupted"),),
+            "what interrupted is shown, and nothing is pending any more: the process crashes",
+        )
     yield Mutant(
         f"{callback}-held-by-what-it-shows",
         file,

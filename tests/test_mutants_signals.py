@@ -232,8 +232,8 @@ MUTANTS = [
     Mutant(
         "deleter-tried-again-after-errors-only",
         SHARED + "dlpack_light.py",
-        "        free: Any = raw_free,\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
-        "        free: Any = raw_free,\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
+        "bound, as all of them\n        twice: range = TWICE,\n        anything: Any = BaseException,\n",
+        "bound, as all of them\n        twice: range = TWICE,\n        anything: Any = Exception,\n",
         (FREED + "[deleter-opcode-1]",),
         "KeyboardInterrupt is no Exception: the struct is not freed",
     ),
@@ -302,66 +302,37 @@ MUTANTS = [
         "struct-freed-before-it-is-forgotten",
         SHARED + "dlpack_light.py",
         "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n            else:\n                try:\n"
-        "                    free(address)  # once, and last\n"
-        "                except anything as error:  # raised right after it\n"
-        "                    interrupted = [error]\n                break\n",
-        "                free(address)\n                forget(number(address + context).value, None)\n"
+        "                interrupted = [error]\n            else:\n"
+        "                _ = free[address]  # once, and last\n                break\n",
+        "                _ = free[address]\n                forget(number(address + context).value, None)\n"
         "            except anything as error:\n                interrupted = [error]\n            else:\n"
         "                break\n",
         (FREED + "[deleter-opcode-0]",),
         "the number of another export is read in memory that was freed, and its owner returned",
     ),
     Mutant(
-        "struct-freed-with-each-try",
-        SHARED + "dlpack_light.py",
-        "                forget(number(address + context).value, None)\n            except anything as error:\n"
-        "                interrupted = [error]\n            else:\n                try:\n"
-        "                    free(address)  # once, and last\n"
-        "                except anything as error:  # raised right after it\n"
-        "                    interrupted = [error]\n                break\n",
-        "                forget(number(address + context).value, None)\n                free(address)\n"
-        "            except anything as error:\n                interrupted = [error]\n            else:\n"
-        "                break\n",
-        (FREED + "[deleter-opcode-2]",),
-        "the allocator ends the process, or another export is freed",
-    ),
-    Mutant(
         "struct-freed-though-it-is-not-forgotten",
         SHARED + "dlpack_light.py",
-        "            else:\n                try:\n                    free(address)  # once, and last\n"
-        "                except anything as error:  # raised right after it\n"
-        "                    interrupted = [error]\n                break\n",
-        "            else:\n                break\n        free(address)\n",
+        "            else:\n                _ = free[address]  # once, and last\n                break\n",
+        "            else:\n                break\n        _ = free[address]\n",
         (FORGOTTEN + "[2-0]",),
         "the table still says where it is",
     ),
     Mutant(
         "struct-never-freed",
         SHARED + "dlpack_light.py",
-        "                    free(address)  # once, and last\n",
-        "                    pass\n",
+        "                _ = free[address]  # once, and last\n",
+        "                pass\n",
         (FORGOTTEN + "[0-1]",),
         "each export leaves its struct behind",
     ),
     Mutant(
         "struct-freed-by-a-call-that-is-not-caught",
         SHARED + "dlpack_light.py",
-        "                try:\n                    free(address)  # once, and last\n"
-        "                except anything as error:  # raised right after it\n"
-        "                    interrupted = [error]\n                break\n",
-        "                free(address)\n                break\n",
+        "                _ = free[address]  # once, and last\n",
+        "                free.__getitem__(address)\n",
         (FOLLOWED + "[deleter-interrupted]",),
         "a handler that raises right after the call leaves nothing pending: the process crashes",
-    ),
-    Mutant(
-        "interrupt-of-the-last-call-swallowed",
-        SHARED + "dlpack_light.py",
-        "                except anything as error:  # raised right after it\n"
-        "                    interrupted = [error]\n",
-        "                except anything:  # raised right after it\n                    pass\n",
-        (FOLLOWED + "[light-interrupted]",),
-        "Ctrl-C is lost, and nobody learns of it",
     ),
 ]
 

@@ -33,6 +33,11 @@ def thunk(kind: Any, callback: Callable[..., Any]) -> int:
     return ctypes.cast(made, ctypes.c_void_p).value or 0
 
 
+def subscripted(function: Callable[..., Any]) -> Any:
+    """Return what calls a C function by `[argument]`: after an operator, unlike a call, no signal's handler runs."""
+    return type("Subscripted", (), {"__slots__": (), "__getitem__": staticmethod(function)})()
+
+
 # Without arguments on purpose: converting one would raise the error that is to be cleared.
 clear_error = function("PyErr_Clear", None)
 
@@ -49,11 +54,7 @@ if sys.version_info >= (3, 12):
         taker.errcheck = callback  # ctypes calls it with the result, and returns what it returns
         return taker
 
-    class _Drop:
-        __slots__ = ()
-        __getitem__ = function("Py_DecRef", None, ctypes.c_void_p)
-
-    DROP: Any = _Drop()
+    DROP: Any = subscripted(function("Py_DecRef", None, ctypes.c_void_p))
 else:
 
     class _Pending:
@@ -92,5 +93,4 @@ class _Again:
     __neg__ = staticmethod(partial(new_capsule, 1, None, address_of("PyErr_BadInternalCall")))
 
 
-# These are asked by operators: after one, no signal's handler runs, as it does after a call that is written as one.
-AGAIN: Any = _Again()
+AGAIN: Any = _Again()  # an operator, too

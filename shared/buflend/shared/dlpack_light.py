@@ -13,7 +13,7 @@ import itertools
 from array import array
 from typing import Any
 
-from .callback import AGAIN, DROP, TWICE, taking, thunk
+from .callback import AGAIN, DROP, TWICE, subscripted, taking, thunk
 from .cpython import (
     address_of,
     capsule_is_valid_raw,
@@ -62,7 +62,7 @@ def _deleter_of(struct: Any) -> int:
         number: Any = ctypes.c_void_p.from_address,
         context: int = struct.manager_ctx.offset,
         forget: Any = _live.pop,
-        free: Any = raw_free,
+        free: Any = subscripted(raw_free),  # noqa: B008 - bound, as all of them
         twice: range = TWICE,
         anything: Any = BaseException,
     ) -> object:
@@ -74,10 +74,7 @@ def _deleter_of(struct: Any) -> int:
             except anything as error:
                 interrupted = [error]
             else:
-                try:
-                    free(address)  # once, and last
-                except anything as error:  # raised right after it
-                    interrupted = [error]
+                _ = free[address]  # once, and last
                 break
         if taken:
             return let_go[taken] or -again
