@@ -43,6 +43,7 @@ def table(name: str) -> Any:
 )
 def test_a_stream_tells_of_whatever_interrupts_it(name: str, found: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow_stream_export, "_live", {7: "a stream"})
+    monkeypatch.setattr(arrow_stream_export, "_errors", {})
     monkeypatch.setattr(arrow_stream_export, name, found)
     get = arrow_producer.Fill(arrow_stream_export._getter_of(32, fail))
     words, out = (ctypes.c_uint64 * 5)(0, 0, 0, 1, 7), (ctypes.c_uint64 * 10)()
